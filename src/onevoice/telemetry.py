@@ -1,0 +1,432 @@
+"""Every metric and every log field of onevoice.
+
+Metrics live in a registry of their own: two runtimes in one process never mix their counts. Labels and log
+lines carry ids and codes only, never what a customer wrote, a token or a phone number.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TypedDict
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.registry import Collector
+
+from onevoice.errors import OnevoiceError
+
+_PREFIX = "onevoice_"
+_FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_HUMAN = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricDefinition:
+    """One metric. ``name`` is the attribute of ``Telemetry`` and, with prefix and suffix, the exposed name.
+
+    ``labels`` maps each label to its closed set of values; an empty set means that codes or names are open.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    buckets: tuple[float, ...] = ()
+
+    @property
+    def exposed_name(self) -> str:
+        return f"{_PREFIX}{self.name}_total" if self.kind == "counter" else f"{_PREFIX}{self.name}"
+
+
+DEFINITIONS: tuple[MetricDefinition, ...] = (
+    MetricDefinition(
+        name="inbound",
+        kind="counter",
+        labels={"channel": (), "outcome": ("accepted", "duplicate", "ignored")},
+        help="Items of webhooks: stored for the first time, seen before, or nothing to act on.",
+    ),
+    MetricDefinition(
+        name="turns",
+        kind="counter",
+        labels={"verdict": (), "reason": ()},
+        help="Turns that ended, by the gate's verdict and its reason. Stale work has reasons of its own.",
+    ),
+    MetricDefinition(
+        name="agent_calls",
+        kind="counter",
+        labels={"outcome": ()},
+        help="Calls to the agent that ended: proposal, cancelled, or the error's reason.",
+    ),
+    MetricDefinition(
+        name="agent_calls_avoided",
+        kind="counter",
+        help="Messages that shared a turn with an earlier one, so that no call of their own was needed.",
+    ),
+    MetricDefinition(
+        name="work_invalidated",
+        kind="counter",
+        labels={"reason": ()},
+        help="Finished or running work that lost its right to an effect.",
+    ),
+    MetricDefinition(
+        name="stale_blocked",
+        kind="counter",
+        labels={"at": ("gate", "send", "effect")},
+        help="Stale effects stopped, by the check that stopped them.",
+    ),
+    MetricDefinition(
+        name="duplicates_intercepted",
+        kind="counter",
+        labels={"kind": ("inbound", "outbound", "effect")},
+        help="Second deliveries, sends and writes that were recognised and did nothing.",
+    ),
+    MetricDefinition(
+        name="handoff_confirm_seconds",
+        kind="histogram",
+        buckets=(0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0),
+        help="From an operator's take to its confirmation, in-flight sends and writes resolved.",
+    ),
+    MetricDefinition(
+        name="operator_corrections",
+        kind="counter",
+        labels={"kind": ("used", "edited", "replaced")},
+        help="What operators did with the AI's suggestion when they answered.",
+    ),
+    MetricDefinition(
+        name="ai_resumed",
+        kind="counter",
+        help="Conversations that returned to the AI (release, resume, idle return).",
+    ),
+    MetricDefinition(
+        name="triage",
+        kind="counter",
+        labels={"decision": (), "decider": ()},
+        help="Decisions about replies that a newer message overtook, by who decided.",
+    ),
+    MetricDefinition(
+        name="outbound",
+        kind="counter",
+        labels={"author": ("ai", "operator", "device", "system"), "state": (), "reason": ()},
+        help="States that outbound messages entered after sealing.",
+    ),
+    MetricDefinition(
+        name="late_ai_send",
+        kind="counter",
+        help="AI messages whose sending began after a takeover was confirmed. Must be 0.",
+    ),
+    MetricDefinition(
+        name="turn_lag_seconds",
+        kind="histogram",
+        buckets=_FAST,
+        help="From the instant a turn was due to the agent's call.",
+    ),
+    MetricDefinition(
+        name="webhook_seconds",
+        kind="histogram",
+        buckets=_FAST,
+        help="From a webhook's arrival to its answer, commit included.",
+    ),
+    MetricDefinition(
+        name="burst_gap_seconds",
+        kind="histogram",
+        buckets=_HUMAN,
+        help="Between the messages of one burst: tells whether turns.debounce_seconds fits the customers.",
+    ),
+    MetricDefinition(
+        name="bursts_split",
+        kind="counter",
+        help="Bursts that began within twice the debounce window after an answer.",
+    ),
+    MetricDefinition(
+        name="divergence",
+        kind="gauge",
+        labels={"between": ("turn_timer", "outbox_channel", "outbox_broker")},
+        help=(
+            "Rows whose neighbours disagree for too long, as the latest reconciliation counted them. "
+            "A gauge: it returns to 0 when they agree again."
+        ),
+    ),
+    MetricDefinition(
+        name="database_seconds",
+        kind="histogram",
+        labels={"step": ()},
+        buckets=_FAST,
+        help="Duration of one transaction, by the step that ran it.",
+    ),
+    MetricDefinition(
+        name="database_failures",
+        kind="counter",
+        labels={"step": ()},
+        help="Transactions that the database refused or lost.",
+    ),
+    MetricDefinition(
+        name="worker_failures",
+        kind="counter",
+        labels={"work": ()},
+        help="Passes of a background worker that ended in an unexpected error; the next pass goes on.",
+    ),
+    MetricDefinition(
+        name="turns_running",
+        kind="gauge",
+        help="Turns that this process works on now.",
+    ),
+    MetricDefinition(
+        name="event_streams",
+        kind="gauge",
+        help="Server-sent event streams that are open now.",
+    ),
+)
+
+
+class _WithoutCreated(Collector):
+    """Leaves out the library's creation timestamps: they would be series that no page documents."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterable[Metric]:
+        for metric in self._registry.collect():
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric
+
+
+class Distribution(TypedDict):
+    """A histogram in short: how many, and their sum."""
+
+    count: float
+    sum: float
+
+
+class Series(TypedDict):
+    """One labelled series of a metric."""
+
+    labels: dict[str, str]
+    value: float | Distribution
+
+
+class Telemetry:
+    """The metrics of one runtime, one attribute per entry of ``DEFINITIONS``."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._definitions = {definition.name: definition for definition in DEFINITIONS}
+        self.inbound = self._counter("inbound")
+        self.turns = self._counter("turns")
+        self.agent_calls = self._counter("agent_calls")
+        self.agent_calls_avoided = self._counter("agent_calls_avoided")
+        self.work_invalidated = self._counter("work_invalidated")
+        self.stale_blocked = self._counter("stale_blocked")
+        self.duplicates_intercepted = self._counter("duplicates_intercepted")
+        self.handoff_confirm_seconds = self._histogram("handoff_confirm_seconds")
+        self.operator_corrections = self._counter("operator_corrections")
+        self.ai_resumed = self._counter("ai_resumed")
+        self.triage = self._counter("triage")
+        self.outbound = self._counter("outbound")
+        self.late_ai_send = self._counter("late_ai_send")
+        self.turn_lag_seconds = self._histogram("turn_lag_seconds")
+        self.webhook_seconds = self._histogram("webhook_seconds")
+        self.burst_gap_seconds = self._histogram("burst_gap_seconds")
+        self.bursts_split = self._counter("bursts_split")
+        self.divergence = self._gauge("divergence")
+        self.database_seconds = self._histogram("database_seconds")
+        self.database_failures = self._counter("database_failures")
+        self.worker_failures = self._counter("worker_failures")
+        self.turns_running = self._gauge("turns_running")
+        self.event_streams = self._gauge("event_streams")
+
+    def render(self) -> bytes:
+        """The Prometheus text format."""
+        return generate_latest(_WithoutCreated(self.registry))
+
+    def as_json(self) -> dict[str, float | Distribution | list[Series]]:
+        """The same figures by name without prefix: a number, a distribution, or a list of series."""
+        metrics = {metric.name: metric for metric in _WithoutCreated(self.registry).collect()}
+        return {
+            definition.exposed_name.removeprefix(_PREFIX): _summary(
+                metrics[_PREFIX + definition.name], definition
+            )
+            for definition in DEFINITIONS
+        }
+
+    def _counter(self, name: str) -> Counter:
+        definition = self._definitions[name]
+        counter = Counter(_PREFIX + name, definition.help, list(definition.labels), registry=self.registry)
+        for labels in _closed_label_sets(definition):
+            counter.labels(**labels)
+        return counter
+
+    def _gauge(self, name: str) -> Gauge:
+        definition = self._definitions[name]
+        gauge = Gauge(_PREFIX + name, definition.help, list(definition.labels), registry=self.registry)
+        for labels in _closed_label_sets(definition):
+            gauge.labels(**labels)
+        return gauge
+
+    def _histogram(self, name: str) -> Histogram:
+        definition = self._definitions[name]
+        return Histogram(
+            _PREFIX + name,
+            definition.help,
+            list(definition.labels),
+            buckets=definition.buckets,
+            registry=self.registry,
+        )
+
+
+def _closed_label_sets(definition: MetricDefinition) -> Iterator[dict[str, str]]:
+    """Series that exist from the start, so that an alert sees 0 and not an absent series."""
+    if len(definition.labels) != 1:
+        return
+    for label, values in definition.labels.items():
+        for value in values:
+            yield {label: value}
+
+
+def _summary(metric: Metric, definition: MetricDefinition) -> float | Distribution | list[Series]:
+    figures: dict[tuple[tuple[str, str], ...], dict[str, float]] = {}
+    for sample in metric.samples:
+        if not sample.name.endswith("_bucket"):
+            figure = figures.setdefault(tuple(sample.labels.items()), {})
+            figure[sample.name.removeprefix(metric.name)] = sample.value
+
+    def value(figure: dict[str, float]) -> float | Distribution:
+        if definition.kind == "histogram":
+            return {"count": figure["_count"], "sum": figure["_sum"]}
+        return figure["_total" if definition.kind == "counter" else ""]
+
+    if not definition.labels:
+        return value(figures[()])
+    return [{"labels": dict(labels), "value": value(figure)} for labels, figure in figures.items()]
+
+
+def metrics_page() -> str:
+    """docs/metrics.md, generated from ``DEFINITIONS``."""
+    lines = [
+        "# Metrics",
+        "",
+        "Generated from `onevoice.telemetry.DEFINITIONS`; a test compares it with what `/metrics` exposes.",
+        "No label carries message content or a phone number. Counters start at 0 with the process.",
+        "",
+        "| metric | kind | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    for definition in DEFINITIONS:
+        labels = "; ".join(
+            f"`{label}`" + (" = " + ", ".join(f"`{value}`" for value in values) if values else "")
+            for label, values in definition.labels.items()
+        )
+        lines.append(f"| `{definition.exposed_name}` | {definition.kind} | {labels} | {definition.help} |")
+    return "\n".join(lines) + "\n"
+
+
+# Fields that a log line may show: ids, codes, counts and durations. Everything else counts as personal.
+SAFE_FIELDS: frozenset[str] = frozenset(
+    {
+        "account_id",
+        "attempt",
+        "attempt_count",
+        "channel",
+        "code",
+        "conversation_id",
+        "correlation_id",
+        "count",
+        "decider",
+        "decision",
+        "effect_id",
+        "host",
+        "message_id",
+        "method",
+        "operator_id",
+        "outbound_id",
+        "port",
+        "reason",
+        "role",
+        "route",
+        "seconds",
+        "state",
+        "status",
+        "step",
+        "turn_id",
+        "verdict",
+        "version",
+        "work",
+        "worker",
+    }
+)
+_RECORD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",
+}
+_LINE_CHARS_MAX = 2000
+
+
+class KeyValueFormatter(logging.Formatter):
+    """One line of key=value per record: the event, its safe fields, and of an error only its kind and place.
+
+    A field that is not in ``SAFE_FIELDS`` shows as ``[hidden]``. Records of other libraries show their
+    template without its arguments, because those may be URLs with tokens.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        own = record.name == "onevoice" or record.name.startswith("onevoice.")
+        event = record.getMessage() if own else str(record.msg).partition("\n")[0]
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        pairs: list[tuple[str, object]] = [
+            ("time", at.replace("+00:00", "Z")),
+            ("level", record.levelname.lower()),
+            ("event", event),
+            ("logger", record.name),
+        ]
+        for name, value in vars(record).items():
+            if name not in _RECORD_ATTRIBUTES:
+                pairs.append((name, value if name in SAFE_FIELDS else "[hidden]"))
+        if record.exc_info and record.exc_info[1] is not None:
+            pairs.extend(_describe_error(record.exc_info[1]))
+        return " ".join(f"{name}={_quoted(value)}" for name, value in pairs)[:_LINE_CHARS_MAX]
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    plain = text != "" and text.isprintable() and not any(character in text for character in ' "=\\')
+    return text if plain else json.dumps(text)
+
+
+def _describe_error(error: BaseException) -> Iterator[tuple[str, object]]:
+    """Kind and place; the words only of our own errors, which never hold a secret or a customer's text."""
+    yield "error", f"{type(error).__module__}.{type(error).__qualname__}"
+    if isinstance(error, OnevoiceError):
+        yield "error_message", error
+    yield "at", "<".join(reversed(list(_places(error.__traceback__))))
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield "cause", f"{type(cause).__module__}.{type(cause).__qualname__}"
+
+
+def _places(traceback: TracebackType | None) -> Iterator[str]:
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        yield f"{Path(code.co_filename).name}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+
+
+def configure_logging(level: str = "INFO") -> None:
+    """Send every record to stderr, one line each; libraries that log URLs are quiet below a warning."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(KeyValueFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in ("uvicorn.access", "httpx2", "httpcore2", "asyncio"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
