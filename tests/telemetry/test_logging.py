@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from onevoice.errors import DatabaseUnavailable
-from onevoice.telemetry import KeyValueFormatter, configure_logging
+from onevoice.log_format import KeyValueFormatter, configure_logging
 
 SECRET = "EAAtoken-5511999990000-quero cancelar"
 
