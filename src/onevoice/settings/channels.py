@@ -1,0 +1,68 @@
+"""One model per kind of channel. A new kind adds its model here, to ``CHANNEL_KINDS`` and to ``AnyChannel``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from onevoice.settings.forms import (
+    FilledSecret,
+    as_secrets,
+    check_name,
+    check_root_url,
+    check_secrets,
+)
+from onevoice.settings.sections import Section
+from onevoice.vocabulary import AccountId, ChannelName
+
+Secrets = Annotated[tuple[SecretStr, ...], BeforeValidator(as_secrets), AfterValidator(check_secrets)]
+
+
+class ChannelSettings(Section):
+    """What every connected number, bot or widget has."""
+
+    name: Annotated[ChannelName, AfterValidator(check_name)] = Field(
+        description="Its name in the webhook's URL, /webhooks/{name}; unique."
+    )
+    account: Annotated[AccountId, AfterValidator(check_name)] = Field(
+        default=AccountId("default"), description="The account it belongs to."
+    )
+
+
+class WhatsAppChannelSettings(ChannelSettings):
+    """A number on the WhatsApp Cloud API."""
+
+    kind: Literal["whatsapp"] = Field(description="whatsapp")
+    phone_number_id: str = Field(
+        pattern=r"^[0-9]{5,32}$",
+        description="The number's id (not the number itself), digits only: App Dashboard, WhatsApp, API Setup.",
+    )
+    access_token: FilledSecret = Field(
+        description="A system user's permanent token with whatsapp_business_messaging."
+    )
+    app_secret: Secrets = Field(
+        max_length=5,
+        description="The Meta app's secret (App settings, Basic), which signs webhooks; a list allows rotation.",
+    )
+    verify_token: FilledSecret = Field(
+        description="A word of your own, entered again beside the webhook's URL in the Meta app."
+    )
+    graph_url: Annotated[str, AfterValidator(check_root_url)] = Field(
+        default="https://graph.facebook.com/v23.0",
+        description="The Graph API's base URL with its version; another one points it at a stand-in.",
+    )
+
+
+class WebchatChannelSettings(ChannelSettings):
+    """The chat widget that onevoice serves itself; needs no secret."""
+
+    kind: Literal["webchat"] = Field(description="webchat")
+
+
+CHANNEL_KINDS: dict[str, type[ChannelSettings]] = {
+    "whatsapp": WhatsAppChannelSettings,
+    "webchat": WebchatChannelSettings,
+}
+
+AnyChannel = Annotated[WhatsAppChannelSettings | WebchatChannelSettings, Field(discriminator="kind")]
