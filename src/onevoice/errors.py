@@ -1,0 +1,84 @@
+"""Every error a user or an operator can meet. The docstring is the default message.
+
+A message names the thing, the cause and the next act, and never shows a secret or a customer's words.
+"""
+
+from __future__ import annotations
+
+
+class OnevoiceError(Exception):
+    """onevoice could not do what it was asked."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class ConfigurationError(OnevoiceError):
+    """The configuration cannot be used."""
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+class DatabaseUnavailable(OnevoiceError):
+    """The database does not answer; nothing was stored. Try again when `onevoice doctor` finds it."""
+
+
+class SchemaTooNew(OnevoiceError):
+    """The database was migrated by a newer onevoice; upgrade this one before it starts."""
+
+
+class SignatureInvalid(OnevoiceError):
+    """The webhook's signature does not match the channel's app_secret; nothing was stored."""
+
+
+class BodyUnreadable(OnevoiceError):
+    """The webhook's body is not JSON, or is nested too deep; nothing was stored."""
+
+
+class AgentError(OnevoiceError):
+    """The agent gave no proposal.
+
+    ``reason`` is a short code for journal and metric; ``retry`` says whether trying again can help;
+    ``retry_after_seconds`` is the provider's own wait.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str | None = None,
+        *,
+        retry: bool = True,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message or f"the agent gave no proposal: {reason}")
+        self.reason = reason
+        self.retry = retry
+        self.retry_after_seconds = retry_after_seconds
+
+
+class StatementFailed(OnevoiceError):
+    """The database refused a statement; its transaction was rolled back.
+
+    ``sqlstate`` and ``constraint`` tell which rule refused it. The message never holds values.
+    """
+
+    def __init__(
+        self, message: str | None = None, *, sqlstate: str | None = None, constraint: str | None = None
+    ) -> None:
+        super().__init__(message or "the database refused a statement; its transaction was rolled back")
+        self.sqlstate = sqlstate
+        self.constraint = constraint
+
+
+class DataRefused(StatementFailed):
+    """A value cannot be stored, now or later; in a batch, one item poisons all."""
+
+
+class StatementInterrupted(StatementFailed):
+    """A deadlock, a lock wait or a time limit ended a statement; nothing was stored, trying again can help."""
+
+
+class MigrationFailed(OnevoiceError):
+    """The database's schema could not be brought up to date."""
