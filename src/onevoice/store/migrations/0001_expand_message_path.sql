@@ -285,6 +285,8 @@ create table journal (
 );
 create index journal_feed on journal (xid, id);
 create index journal_of_conversation on journal (account_id, conversation_id, id);
+-- The timeline shows these kinds only, and they are few among the conversation's entries.
+create index journal_timeline on journal (account_id, conversation_id, id) where kind in ('authority', 'triage');
 
 -- Two roles, neither owner nor superuser: flow works across accounts, api sees one account per transaction.
 do $$
@@ -321,4 +323,6 @@ begin
     -- The journal and the attempts are append-only or finished once; only orphans and retention delete.
     grant delete on orphan_status, contact_alias to onevoice_flow;
     revoke update on journal from onevoice_flow, onevoice_api;
+    -- Readiness compares the schema with the release.
+    grant select on migration to onevoice_flow, onevoice_api;
 end $$;
