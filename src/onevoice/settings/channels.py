@@ -1,4 +1,4 @@
-"""One model per kind of channel. A new kind adds its model here, to ``CHANNEL_KINDS`` and to ``AnyChannel``."""
+"""One model per kind of channel; a new kind adds one, also to ``CHANNEL_KINDS`` and ``AnyChannel``."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class WhatsAppChannelSettings(ChannelSettings):
     kind: Literal["whatsapp"] = Field(description="whatsapp")
     phone_number_id: str = Field(
         pattern=r"^[0-9]{5,32}$",
-        description="The number's id (not the number itself), digits only: App Dashboard, WhatsApp, API Setup.",
+        description="The number's id (not the number), digits only: App Dashboard, WhatsApp, API Setup.",
     )
     access_token: FilledSecret = Field(
         description="A system user's permanent token with whatsapp_business_messaging."
     )
     app_secret: Secrets = Field(
         max_length=5,
-        description="The Meta app's secret (App settings, Basic), which signs webhooks; a list allows rotation.",
+        description="The Meta app's secret (App settings, Basic), which signs webhooks. A list rotates it.",
     )
     verify_token: FilledSecret = Field(
         description="A word of your own, entered again beside the webhook's URL in the Meta app."

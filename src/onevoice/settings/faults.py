@@ -80,6 +80,8 @@ def _text(details: ErrorDetails, location: Location, context: dict[str, Any], ra
     kind = details["type"]
     if kind == "form":
         return str(context["text"])
+    if kind == "tuple_type" and is_list_of_tables(location[-1]):
+        return f"is no list of tables; write each one under [[{location[-1]}]]"
     if kind in _TYPES:
         return _TYPES[kind]
     if kind in _BOUNDS:
@@ -104,8 +106,9 @@ def _text(details: ErrorDetails, location: Location, context: dict[str, Any], ra
 
 def _unknown_key(location: Location, raw: Mapping[str, Any]) -> str:
     model = model_at(location[:-1], kind_at(location, raw))
-    assert model is not None, "pydantic names unknown keys only inside a model"
-    what = "unknown section" if len(location) == 1 else "unknown key"
+    if model is None:
+        return "unknown key; docs/settings.md lists every key"
+    what = "unknown section" if len(location) == 1 and _is_table(raw.get(str(location[0]))) else "unknown key"
     return f"{what}; did you mean {meant(location, model)}?"
 
 
@@ -127,11 +130,17 @@ def _description(location: Location, raw: Mapping[str, Any]) -> str:
 def _choice(location: Location, value: object, raw: Mapping[str, Any]) -> str:
     model = model_at(location[:-1], kind_at(location, raw))
     annotation = model.model_fields[str(location[-1])].annotation if model else None
-    assert isinstance(annotation, type)
-    assert issubclass(annotation, StrEnum)
-    choices = [choice.value for choice in annotation]
+    choices = _choices_of(annotation)
+    if not choices:
+        return "no such choice; " + _description(location, raw)
     close = f"did you mean {nearest(value, choices)}? " if isinstance(value, str) else ""
     return f"no such choice; {close}It is one of {', '.join(choices)}"
+
+
+def _choices_of(annotation: object) -> list[str]:
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return [choice.value for choice in annotation]
+    return []
 
 
 def _unknown_kind(entry: object) -> str:
@@ -146,6 +155,10 @@ def _shape(location: Location) -> str:
     if is_list_of_tables(name):
         return f"is no table; write its keys under [[{name}]]"
     return f"is no table; write its keys under [{name}]"
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping | list)
 
 
 def _number(value: object) -> str:

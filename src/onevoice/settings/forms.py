@@ -41,9 +41,7 @@ def nearest(word: str, known: list[str]) -> str:
 
 def check_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise fault(
-            "cannot stand in a URL; use a-z, 0-9, _ and -, starting with a letter or digit, at most 63 characters"
-        )
+        raise fault("cannot stand in a URL; use a-z, 0-9, _ and -, at most 63, a letter or digit first")
     return value
 
 

@@ -1,6 +1,7 @@
 """When a policy applies: ``[outside] days from-to{, days from-to} zone``.
 
-``mon-fri 09:00-18:00, sat 09:00-13:00 America/Sao_Paulo`` covers those hours; with ``outside`` in front, all others.
+``mon-fri 09:00-18:00, sat 09:00-13:00 America/Sao_Paulo`` covers those hours; ``outside`` turns
+it round.
 """
 
 from __future__ import annotations
@@ -68,10 +69,11 @@ def _span(text: str) -> Span:
     found = _SPAN.fullmatch(text)
     if found is None:
         raise ValueError(
-            "has a part that is not days and hours; write mon-fri 09:00-18:00, separated by commas, the zone once at the end"
+            "has a part that is not days and hours; "
+            "write mon-fri 09:00-18:00, separated by commas, the zone once at the end"
         )
     start, end = _minute(found["start"]), _minute(found["end"])
-    if start == _DAY_MINUTES or start == end:
+    if start in {_DAY_MINUTES, end}:
         raise ValueError("has a part that covers nothing; daily 00:00-24:00 is the whole day")
     return Span(days=_days(found["days"].lower()), start_minute=start, end_minute=end)
 

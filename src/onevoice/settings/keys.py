@@ -6,6 +6,7 @@ import re
 from typing import Any, get_args, get_origin
 
 from pydantic import SecretStr
+from pydantic.fields import FieldInfo
 
 from onevoice.settings.channels import CHANNEL_KINDS
 from onevoice.settings.forms import nearest
@@ -46,7 +47,7 @@ def model_at(location: Location, kind: object) -> type[Section] | None:
 
 
 def written(location: Location) -> str:
-    """``channels[0].app_secret``; a key that is no bare key is quoted and cut, so that a fault stays one line."""
+    """``channels[0].app_secret``; an odd key is quoted and cut, so that a fault stays one line."""
     text = ""
     for part in location:
         if isinstance(part, int):
@@ -73,21 +74,27 @@ def is_list_of_tables(name: object) -> bool:
 
 def takes_text(annotation: Any) -> bool:
     """Whether a value from the environment is the text itself; otherwise it is read as a TOML value."""
-    core = _core(annotation)
+    core = core_annotation(annotation)
     if get_origin(core) is tuple:
         # A list of secrets also takes one secret as plain text; other lists are written as lists.
-        return _core(get_args(core)[0]) is SecretStr
+        return core_annotation(get_args(core)[0]) is SecretStr
     return core not in {float, int, bool}
 
 
 def item_annotation(annotation: Any) -> Any:
     """The annotation of a list's entries; of anything else, its own."""
-    core = _core(annotation)
+    core = core_annotation(annotation)
     return get_args(core)[0] if get_origin(core) is tuple else core
 
 
-def _core(annotation: Any) -> Any:
-    return _core(get_args(annotation)[0]) if hasattr(annotation, "__metadata__") else annotation
+def annotation_of(field: FieldInfo) -> Any:
+    """The annotation with its constraints, as the model was written."""
+    return field.rebuild_annotation()
+
+
+def core_annotation(annotation: Any) -> Any:
+    """The type alone, without constraints."""
+    return core_annotation(get_args(annotation)[0]) if hasattr(annotation, "__metadata__") else annotation
 
 
 def _meant_at_root(key: str) -> str:

@@ -17,6 +17,7 @@ from onevoice.settings.forms import nearest
 from onevoice.settings.keys import (
     Location,
     all_keys,
+    annotation_of,
     is_list_of_tables,
     item_annotation,
     model_at,
@@ -84,6 +85,7 @@ class _Reading:
         self._raw = copy.deepcopy(raw)
         self._environ = environ
         self._faults: list[Fault] = []
+        self._unread: list[Fault] = []
         self._dropped: set[Location] = set()
         self._variable_of: dict[Location, str] = {}
 
@@ -104,7 +106,7 @@ class _Reading:
         if not isinstance(table, dict):
             return
         self._variable_of[(section, key)] = variable
-        annotation = tables()[section].model_fields[key].rebuild_annotation()
+        annotation = annotation_of(tables()[section].model_fields[key])
         text = self._environ[variable]
         value = (
             text if takes_text(annotation) or text.startswith("env:") else self._typed(text, (section, key))
@@ -148,7 +150,7 @@ class _Reading:
         field = model.model_fields.get(key[-1]) if model else None
         if field is None:
             return None
-        annotation = field.rebuild_annotation()
+        annotation = annotation_of(field)
         return item_annotation(annotation) if inside_list else annotation
 
     def _typed(self, text: str, location: Location) -> object:
@@ -164,7 +166,7 @@ class _Reading:
         return parsed["value"]
 
     def _drop(self, location: Location, text: str) -> None:
-        self._faults.append((location, text))
+        self._unread.append((location, text))
         self._dropped.add(location)
 
     def validated(self) -> Settings:
@@ -196,11 +198,12 @@ class _Reading:
         return found
 
     def _lines(self) -> list[str]:
-        """Each fault once, in the file's order of sections; what the environment set says so."""
+        """Each fault once; one about a value from an environment variable names the variable."""
         lines: dict[str, None] = {}
-        for where, text in self._faults:
-            if isinstance(where, tuple) and where in self._dropped and text.startswith("missing;"):
-                continue
+        for where, text in [
+            *self._unread,
+            *(fault for fault in self._faults if fault[0] not in self._dropped),
+        ]:
             variable = self._variable_of.get(where[:2]) if isinstance(where, tuple) else None
             wrong, separator, right = text.partition("; ")
             origin = f" (from {variable})" if variable else ""

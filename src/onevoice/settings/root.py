@@ -70,7 +70,7 @@ class Settings(Section):
 
 
 def list_faults(channels: object, policies: object) -> list[tuple[str, str]]:
-    """What is wrong between the entries of the lists; reads raw entries too, so that all faults show at once."""
+    """What is wrong between the entries of the lists, raw ones too, so that all faults show at once."""
     channel_tables, policy_tables = _tables(channels), _tables(policies)
     whatsapp = [(index, table) for index, table in channel_tables if table.get("kind") == "whatsapp"]
     return [

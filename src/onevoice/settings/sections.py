@@ -1,6 +1,6 @@
 """One model per section of the configuration: keys, defaults, bounds and what each key is for.
 
-The descriptions are the settings reference; secrets are ``SecretStr`` and show in no error, log or representation.
+The descriptions are the settings reference; secrets are ``SecretStr`` and show nowhere.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ServerSettings(Section):
 
     public_url: Annotated[str, if_given(check_root_url)] = Field(
         default="",
-        description="The address customers' platforms reach this server under, for signatures behind proxies. "
+        description="The address the platforms reach this server under, for signatures behind proxies. "
         "Empty: the address it listens on.",
     )
     drain_seconds: Number = Field(
@@ -86,8 +86,8 @@ class DatabaseSettings(Section):
     )
     data_dir: Annotated[Path, AfterValidator(_check_data_dir)] = Field(
         default=Path(".onevoice"),
-        description="The folder of the embedded server and of generated keys. A relative path starts at the working "
-        "directory of the command, not at the configuration file.",
+        description="The folder of the embedded server and of generated keys. A relative path starts at "
+        "the working directory of the command, not at the configuration file.",
     )
 
 
@@ -108,15 +108,15 @@ class TurnSettings(Section):
     )
     while_running: WhileRunning = Field(
         default=WhileRunning.DISCARD_UNLESS_WROTE,
-        description="What a message does that arrives while a turn runs: enqueue sends the reply and answers the new "
-        "one after it; discard answers all together; discard_unless_wrote does so while no write tool ran; triage "
-        "lets the finished reply wait for a decision.",
+        description="What a message does that arrives while a turn runs: enqueue sends the reply, "
+        "then answers the new one; discard answers all together; discard_unless_wrote does so while no "
+        "write tool ran; triage lets the finished reply wait for a decision.",
     )
     lease_seconds: Number = Field(
         default=30.0,
         ge=0.5,
         le=3600,
-        description="How long a turn belongs to its worker without a sign of life; renewed every third of it.",
+        description="How long a turn stays its worker's without a sign of life; renewed every third of it.",
     )
     burst_messages: Count = Field(
         default=50, ge=1, le=500, description="Most messages in one turn; the rest go into the next."
@@ -128,7 +128,7 @@ class TurnSettings(Section):
         default=300.0,
         ge=0,
         le=86400,
-        description="How long agent errors are retried: after about 1 s, doubling, at most 30 s apart. 0: never.",
+        description="How long agent errors are retried: after 1 s, doubling, at most 30 s apart. 0: never.",
     )
     transcription_deadline_seconds: Number = Field(
         default=30.0,
@@ -160,14 +160,14 @@ class OutboxSettings(Section):
     )
     while_held: WhileHeld = Field(
         default=WhileHeld.TRIAGE,
-        description="What a message does that arrives while a sealed reply waits: triage asks the decider; release "
-        "sends the reply and then answers; redo drops it and answers all together.",
+        description="What a message does that arrives while a sealed reply waits: triage asks the decider; "
+        "release sends the reply, then answers; redo drops it and answers all together.",
     )
     hold_ladder_seconds: tuple[Annotated[Number, Field(gt=0, le=300)], ...] = Field(
         default=(0.3, 0.6, 1.2),
         max_length=10,
-        description="The waits while triage is undecided when the reply falls due; after the last one it is parked. "
-        "Empty: parked at once.",
+        description="The waits of a due reply while triage is undecided; after the last one it is "
+        "parked. Empty: parked at once.",
     )
     send_timeout_seconds: Number = Field(
         default=10.0, ge=0.1, le=120, description="How long one call to a channel may take."
@@ -180,7 +180,7 @@ class OutboxSettings(Section):
     )
     after_uncertain: AfterUncertain = Field(
         default=AfterUncertain.PARK,
-        description="What becomes of it after that wait: park shows it to an operator; retry_once risks one double.",
+        description="What becomes of it after that: park shows it to an operator; retry_once may double it.",
     )
 
 
@@ -215,8 +215,8 @@ class AgentSettings(Section):
 
     use: Annotated[str, AfterValidator(check_agent)] = Field(
         default="builtin:demo",
-        description='builtin:demo, builtin:echo, your own "module:attribute", or the URL of an HTTP agent. A module is '
-        "imported with the configuration file's folder first on the path.",
+        description='builtin:demo, builtin:echo, your own "module:attribute", or the URL of an HTTP agent. '
+        "A module is imported with the configuration file's folder first on the path.",
     )
     timeout_seconds: Number = Field(
         default=60.0, ge=0.1, le=3600, description="How long one answer may take."
@@ -271,8 +271,9 @@ class PolicySettings(Section):
     hours: Annotated[str, if_given(_check_hours)] = Field(
         default="",
         max_length=300,
-        description='When the policy applies: "mon-fri 09:00-18:00, sat 09:00-13:00 America/Sao_Paulo"; with "outside" in '
-        "front, at all other times. An end before its start is on the next day. With match as well, both must hold.",
+        description='When the policy applies: "mon-fri 09:00-18:00, sat 09:00-13:00 America/Sao_Paulo"; '
+        'with "outside" in front, at all other times. An end before its start is on the next day. '
+        "With match as well, both must hold.",
     )
     channels: tuple[ChannelName, ...] = Field(
         default=(), max_length=1000, description="The channels it applies to, by name. Empty: all."
