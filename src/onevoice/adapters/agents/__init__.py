@@ -1,0 +1,1 @@
+"""Agents that implement ports/agent.py; importing this package loads none of them."""

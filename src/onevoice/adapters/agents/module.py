@@ -1,0 +1,165 @@
+"""Agents written by the user: ``"module:attribute"`` becomes an agent, or a line saying what would be right.
+
+What an attribute may be is decided in ``_as_agent`` alone: an object that implements ports/agent.py, or an
+``async (TurnContext) -> Proposal | str``. Adapters for agent frameworks add their case there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from onevoice.errors import AgentError, ConfigurationError
+from onevoice.ports.agent import Agent
+from onevoice.vocabulary import OutgoingMessage, Proposal, TurnContext
+
+AgentFunction = Callable[[TurnContext], Awaitable[Proposal | str]]
+
+_WANTED = "an `async def answer(context: TurnContext) -> Proposal | str`, or an object that implements Agent"
+
+
+class FunctionAgent:
+    """Implements ports/agent.py around a plain async function."""
+
+    in_process = True
+
+    def __init__(self, name: str, answer: AgentFunction) -> None:
+        self.name = name
+        self._answer = answer
+
+    async def propose(self, context: TurnContext) -> Proposal:
+        limit = asyncio.timeout(context.deadline_seconds)
+        try:
+            async with limit:
+                answer: object = await self._answer(context)
+        except AgentError:
+            raise
+        except Exception as error:
+            if limit.expired():
+                seconds = context.deadline_seconds
+                raise AgentError(
+                    "agent_timeout",
+                    f"the agent {self.name} gave no answer within {seconds:g} s; it is asked again",
+                ) from None
+            raise AgentError(
+                "agent_failed",
+                f"the agent {self.name} raised {type(error).__name__}; see the cause's traceback",
+            ) from error
+        return self._proposal(answer)
+
+    async def close(self) -> None:
+        return None
+
+    def _proposal(self, answer: object) -> Proposal:
+        if isinstance(answer, Proposal):
+            return answer
+        if isinstance(answer, str):
+            return Proposal(messages=(OutgoingMessage(text=answer),) if answer.strip() else ())
+        raise AgentError(
+            "agent_bad_answer",
+            f"the agent {self.name} returned {type(answer).__name__}; return a Proposal or a str",
+        )
+
+
+def load_agent(use: str, folder: Path) -> Agent:
+    """Import ``use`` with ``folder`` first on the path; raises ``ConfigurationError`` with one line."""
+    module_name, colon, attribute = use.partition(":")
+    if not (colon and all(part.isidentifier() for part in f"{module_name}.{attribute}".split("."))):
+        raise _fault(use, "is no reference", 'write "module:attribute", for example "bot:answer"')
+    found = _find(use, _import(use, module_name, folder), attribute)
+    return _as_agent(use, found)
+
+
+def _import(use: str, module_name: str, folder: Path) -> ModuleType:
+    first = str(folder.resolve())
+    if first not in sys.path[:1]:
+        sys.path.insert(0, first)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
+            expected = Path(first, *module_name.split(".")).with_suffix(".py")
+            raise _fault(
+                use,
+                f'names a module "{error.name}" that is not there',
+                f"write {expected} or correct the name",
+            ) from None
+        raise _fault(
+            use,
+            f'imports "{error.name}", which is not installed',
+            f"install it beside onevoice ({_place(error)})",
+        ) from error
+    except Exception as error:
+        what = type(error).__name__
+        raise _fault(use, f"cannot be imported: {what} at {_place(error)}", "mend that line") from error
+
+
+def _find(use: str, module: ModuleType, attribute: str) -> object:
+    found: object = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = [name for name in dir(found) if not name.startswith("_")]
+            near = get_close_matches(part, names, n=1)
+            meant = f'did you mean "{near[0]}"?' if near else f"define it as {_WANTED}"
+            raise _fault(use, f'finds no "{part}" in {module.__file__ or module.__name__}', meant)
+        found = getattr(found, part)
+    return found
+
+
+def _as_agent(use: str, found: object) -> Agent:
+    if inspect.isclass(found):
+        raise _fault(use, f"is the class {found.__name__}", "name an instance of it: `agent = …()`")
+    if hasattr(found, "propose"):
+        return _implemented_agent(use, found)
+    if not callable(found):
+        raise _fault(use, f"is a {type(found).__name__}, which cannot be called", f"name {_WANTED}")
+    if not _is_async(found):
+        raise _fault(use, "is not async", f"name {_WANTED}")
+    if not _takes_one_argument(found):
+        raise _fault(use, "does not take exactly one argument", f"name {_WANTED}")
+    return FunctionAgent(use, cast("AgentFunction", found))
+
+
+def _implemented_agent(use: str, found: object) -> Agent:
+    missing = [name for name in ("name", "in_process", "close") if not hasattr(found, name)]
+    if missing:
+        raise _fault(use, f"has propose, but no {' and no '.join(missing)}", "implement Agent completely")
+    for method in ("propose", "close"):
+        if not _is_async(getattr(found, method)):
+            raise _fault(use, f"has a {method} that is not async", f"make it `async def {method}`")
+    return cast("Agent", found)
+
+
+def _is_async(found: object) -> bool:
+    call: object = getattr(type(found), "__call__", None)  # noqa: B004 - The class's own, to see if it is async.
+    return inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(call)
+
+
+def _takes_one_argument(found: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(found).bind(None)
+    except TypeError:
+        return False
+    return True
+
+
+def _place(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{error.filename}:{error.lineno}"
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
+    ]
+    return f"{frames[-1].filename}:{frames[-1].lineno}"
+
+
+def _fault(use: str, found: str, right: str) -> ConfigurationError:
+    return ConfigurationError([f'agent.use: "{use}" {found}; {right}'])

@@ -1,0 +1,187 @@
+"""The HTTP agent's body and answer (contract section 4) as pure functions: a context out, a proposal in."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import cast
+
+from onevoice.errors import AgentError
+from onevoice.vocabulary import (
+    BurstMessage,
+    HandoffRequest,
+    HistoryItem,
+    OutgoingMessage,
+    Proposal,
+    TurnContext,
+    UntoldEffect,
+    Usage,
+)
+
+PROTOCOL = 1
+MESSAGES_MAX = 20
+TEXT_CHARS_MAX = 65_536
+TOKENS_MAX = 2**31 - 1
+UNNAMED_HANDOFF = "agent_request"
+
+_REASON_CODE = re.compile(r"[a-z_]{1,64}")
+_JsonObject = dict[str, object]
+
+
+def encode_context(context: TurnContext, *, deadline_seconds: float) -> bytes:
+    """The request body; ``deadline_seconds`` is how long the caller really waits."""
+    body: _JsonObject = {
+        "protocol": PROTOCOL,
+        "turn": {
+            "id": str(context.turn_id),
+            "attempt": context.attempt,
+            "authority_version": context.authority_version,
+            "correlation_id": context.correlation_id,
+            "deadline_seconds": deadline_seconds,
+        },
+        "conversation": {
+            "id": str(context.conversation_id),
+            "channel": context.channel,
+            "contact": {"id": context.contact_id, "name": context.contact_name},
+        },
+        "effects": [_effect(effect) for effect in context.effects],
+        "history": [_history_item(item) for item in context.history],
+        "messages": [_burst_message(message) for message in context.messages],
+    }
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def decode_proposal(body: bytes) -> Proposal:
+    """The proposal in a 200's body; raises ``AgentError`` ``agent_bad_answer`` for anything else.
+
+    Keys that are absent or null count as not given, unknown ones are ignored.
+    """
+    try:
+        parsed: object = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _bad_answer("the body is not JSON") from None
+    answer = _object(parsed, "the body")
+    return Proposal(
+        messages=_messages(answer),
+        handoff=_handoff(answer),
+        confidence=_confidence(answer),
+        wrote=_wrote(answer),
+        usage=_usage(answer),
+    )
+
+
+def _effect(effect: UntoldEffect) -> _JsonObject:
+    return {"tool": effect.tool, "args": effect.args, "state": effect.state, "result": effect.result}
+
+
+def _history_item(item: HistoryItem) -> _JsonObject:
+    fields: _JsonObject = {"role": item.role, "text": item.text, "at": _instant(item.at)}
+    if item.state is not None:
+        fields["state"] = item.state
+    return fields
+
+
+def _burst_message(message: BurstMessage) -> _JsonObject:
+    fields: _JsonObject = {
+        "id": str(message.id),
+        "type": message.type,
+        "text": message.text,
+        "at": _instant(message.at),
+    }
+    if message.transcription is not None:
+        fields["transcription"] = message.transcription
+    return fields
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
+
+
+def _messages(answer: _JsonObject) -> tuple[OutgoingMessage, ...]:
+    given = answer.get("messages")
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise _bad_answer("messages is not a list")
+    entries = cast("list[object]", given)
+    if len(entries) > MESSAGES_MAX:
+        raise _bad_answer(f"messages has {len(entries)} entries, at most {MESSAGES_MAX} are taken")
+    texts = [_text(_object(entry, "an entry of messages"), "text") or "" for entry in entries]
+    return tuple(OutgoingMessage(text=text) for text in texts if text.strip())
+
+
+def _handoff(answer: _JsonObject) -> HandoffRequest | None:
+    """An unusable reason does not undo the wish for a human: the agent's words move into the note."""
+    given = answer.get("handoff")
+    if given is None:
+        return None
+    handoff = _object(given, "handoff")
+    reason, note, summary = (_text(handoff, key) for key in ("reason", "note", "summary"))
+    if reason is None or not _REASON_CODE.fullmatch(reason):
+        note = "\n".join(part for part in (reason, note) if part) or None
+        reason = UNNAMED_HANDOFF
+    return HandoffRequest(reason=reason, note=note, summary=summary)
+
+
+def _confidence(answer: _JsonObject) -> float | None:
+    given = answer.get("confidence")
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        raise _bad_answer("confidence is not a number from 0 to 1")
+    return float(given)
+
+
+def _wrote(answer: _JsonObject) -> bool:
+    given = answer.get("wrote")
+    if given is None:
+        return False
+    if not isinstance(given, bool):
+        raise _bad_answer("wrote is not true or false")
+    return given
+
+
+def _usage(answer: _JsonObject) -> Usage | None:
+    given = answer.get("usage")
+    if given is None:
+        return None
+    usage = _object(given, "usage")
+    return Usage(
+        input_tokens=_tokens(usage, "input_tokens"),
+        output_tokens=_tokens(usage, "output_tokens"),
+        model=_text(usage, "model"),
+    )
+
+
+def _tokens(usage: _JsonObject, key: str) -> int:
+    given = usage.get(key)
+    if given is None:
+        return 0
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= TOKENS_MAX:
+        raise _bad_answer(f"usage.{key} is not a count of tokens")
+    return given
+
+
+def _object(value: object, what: str) -> _JsonObject:
+    if not isinstance(value, dict):
+        raise _bad_answer(f"{what} is not an object")
+    return cast("_JsonObject", value)
+
+
+def _text(fields: _JsonObject, key: str) -> str | None:
+    """A text as the database can hold it: no NUL, no half of a surrogate pair."""
+    given = fields.get(key)
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise _bad_answer(f"{key} is not a text")
+    if len(given) > TEXT_CHARS_MAX:
+        raise _bad_answer(f"{key} has {len(given)} characters, at most {TEXT_CHARS_MAX} are taken")
+    return given.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
+def _bad_answer(fault: str) -> AgentError:
+    return AgentError(
+        "agent_bad_answer", f"the agent's answer cannot be used: {fault}; compare it with the protocol"
+    )

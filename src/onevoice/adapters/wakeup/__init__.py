@@ -1,0 +1,1 @@
+"""Ways to wake waiting workers; importing this package loads none of them."""

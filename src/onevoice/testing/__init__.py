@@ -1,0 +1,61 @@
+"""Doubles for tests of onevoice and of adapters made elsewhere; each one passes its port's contract.
+
+Names are loaded when they are used, so that a double never pulls in what another one needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onevoice.testing.agent_server import AgentAnswer, AgentRequest, LoopbackAgent
+    from onevoice.testing.counting_chance import CountingChance
+    from onevoice.testing.gate import CallCount, Gate
+    from onevoice.testing.manual_clock import ManualClock, settle
+    from onevoice.testing.network_guard import OutsideConnection, loopback_only
+    from onevoice.testing.recording_channel import RecordingChannel
+    from onevoice.testing.scripted_agent import ScriptedAgent
+    from onevoice.testing.scripted_decider import ScriptedDecider
+    from onevoice.testing.turn_context import make_turn_context
+
+__all__ = [
+    "AgentAnswer",
+    "AgentRequest",
+    "CallCount",
+    "CountingChance",
+    "Gate",
+    "LoopbackAgent",
+    "ManualClock",
+    "OutsideConnection",
+    "RecordingChannel",
+    "ScriptedAgent",
+    "ScriptedDecider",
+    "loopback_only",
+    "make_turn_context",
+    "settle",
+]
+
+_MODULE_OF = {
+    "AgentAnswer": "agent_server",
+    "AgentRequest": "agent_server",
+    "CallCount": "gate",
+    "CountingChance": "counting_chance",
+    "Gate": "gate",
+    "LoopbackAgent": "agent_server",
+    "ManualClock": "manual_clock",
+    "OutsideConnection": "network_guard",
+    "RecordingChannel": "recording_channel",
+    "ScriptedAgent": "scripted_agent",
+    "ScriptedDecider": "scripted_decider",
+    "loopback_only": "network_guard",
+    "make_turn_context": "turn_context",
+    "settle": "manual_clock",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"onevoice.testing has no {name!r}")
+    return getattr(import_module(f"onevoice.testing.{module}"), name)
