@@ -423,6 +423,21 @@ def test_a_missing_file_is_a_fault_only_when_asked_for(
     assert settings.folder == tmp_path
 
 
+def test_a_built_in_configuration_stands_for_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read instead of the working directory's file, never instead of a named one; variables win over it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "onevoice.toml").write_text("[turns]\nlease_seconds = 9")
+    built_in = {"turns": {"debounce_seconds": 1}}
+
+    assert load_settings(None, {}, built_in=built_in).turns == TurnSettings(debounce_seconds=1)
+    named = load_settings(tmp_path / "onevoice.toml", {}, built_in=built_in)
+    assert named.turns == TurnSettings(lease_seconds=9)
+    overridden = load_settings(None, {"ONEVOICE_TURNS__DEBOUNCE_SECONDS": "2"}, built_in=built_in)
+    assert overridden.turns.debounce_seconds == 2
+
+
 def test_the_folder_is_that_of_the_file(tmp_path: Path) -> None:
     """A module named in the configuration is looked for beside it."""
     assert load(tmp_path, "").folder == tmp_path
@@ -455,7 +470,7 @@ def test_secrets_show_in_no_representation(tmp_path: Path) -> None:
 def test_settings_are_frozen() -> None:
     """What was read at the start holds until the end."""
     with pytest.raises(ValidationError):
-        Settings().turns.debounce_seconds = 1  # pyright: ignore[reportAttributeAccessIssue]
+        Settings().turns.debounce_seconds = 1
 
 
 def test_rules_between_keys_hold_for_settings_built_in_code() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -11,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from onevoice.settings.channels import CHANNEL_KINDS
 from onevoice.settings.forms import nearest
-from onevoice.settings.keys import Location, is_list_of_tables, meant, model_at, written
+from onevoice.settings.keys import Location, choices_of, is_list_of_tables, meant, model_at, written
 
 Fault = tuple[Location | str, str]
 """Where (a location, or a key already written) and the text after the colon."""
@@ -130,17 +129,11 @@ def _description(location: Location, raw: Mapping[str, Any]) -> str:
 def _choice(location: Location, value: object, raw: Mapping[str, Any]) -> str:
     model = model_at(location[:-1], kind_at(location, raw))
     annotation = model.model_fields[str(location[-1])].annotation if model else None
-    choices = _choices_of(annotation)
+    choices = choices_of(annotation)
     if not choices:
         return "no such choice; " + _description(location, raw)
     close = f"did you mean {nearest(value, choices)}? " if isinstance(value, str) else ""
     return f"no such choice; {close}It is one of {', '.join(choices)}"
-
-
-def _choices_of(annotation: object) -> list[str]:
-    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        return [choice.value for choice in annotation]
-    return []
 
 
 def _unknown_kind(entry: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Any, get_args, get_origin
 
 from pydantic import SecretStr
@@ -95,6 +96,13 @@ def annotation_of(field: FieldInfo) -> Any:
 def core_annotation(annotation: Any) -> Any:
     """The type alone, without constraints."""
     return core_annotation(get_args(annotation)[0]) if hasattr(annotation, "__metadata__") else annotation
+
+
+def choices_of(annotation: object) -> list[str]:
+    """The words an enumeration allows; none for any other type."""
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return [choice.value for choice in annotation]
+    return []
 
 
 def _meant_at_root(key: str) -> str:

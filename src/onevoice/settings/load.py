@@ -32,13 +32,18 @@ _FILE_BYTES_MAX = 1_000_000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def load_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
+def load_settings(
+    path: Path | None, environ: Mapping[str, str], *, built_in: Mapping[str, object] | None = None
+) -> Settings:
     """The effective settings; raises ``ConfigurationError`` with one line per fault.
 
-    Without ``path``, ``onevoice.toml`` in the working directory is read if it is there.
+    Without ``path``, ``built_in`` stands for the file; without both, ``onevoice.toml`` in the working
+    directory is read if it is there.
     """
-    given = path if path is not None else (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
-    raw = _read(given) if given is not None else {}
+    given = path
+    if given is None and built_in is None and DEFAULT_FILE.exists():
+        given = DEFAULT_FILE
+    raw = _read(given) if given is not None else dict(built_in or {})
     reading = _Reading(raw, environ)
     reading.override_from_environment()
     reading.resolve_references()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from onevoice.settings.channels import CHANNEL_KINDS
-from onevoice.settings.keys import annotation_of, core_annotation, tables
+from onevoice.settings.keys import annotation_of, choices_of, core_annotation, tables
 from onevoice.settings.sections import PolicySettings, Section
 
 _HEAD = """# Settings
@@ -120,9 +119,7 @@ def _default(field: FieldInfo) -> str:
 
 def _value(field: FieldInfo) -> str:
     """The type and its bounds, in words."""
-    core: object = core_annotation(annotation_of(field))
-    if isinstance(core, type) and issubclass(core, StrEnum):
-        return ", ".join(f"`{choice.value}`" for choice in core)
+    core = core_annotation(annotation_of(field))
     words: dict[object, str] = {
         float: "number",
         int: "whole number",
@@ -130,8 +127,9 @@ def _value(field: FieldInfo) -> str:
         SecretStr: "secret",
         Path: "path",
     }
-    name = words.get(core, "list" if _is_list(core) else "text")
-    return name + _bounds(field)
+    if choices := choices_of(core):
+        return ", ".join(f"`{choice}`" for choice in choices)
+    return words.get(core, "list" if _is_list(core) else "text") + _bounds(field)
 
 
 def _is_list(core: Any) -> bool:
