@@ -10,9 +10,6 @@ import pytest
 
 from tests.architecture.project import PACKAGE, parsed, shown
 
-# Asking the agent happens outside any transaction, so the step has no statement of its own.
-_WITHOUT_SQL = {"proposal"}
-
 _STEPS = sorted(path for path in (PACKAGE / "flow").iterdir() if path.is_dir() and path.name != "__pycache__")
 _QUERIES = sorted(PACKAGE.rglob("queries.sql"))
 _NAME = re.compile(r"^-- name: (\w+)", re.MULTILINE)
@@ -30,8 +27,6 @@ def test_the_path_is_visible() -> None:
 def test_a_step_has_its_three_files(step: Path) -> None:
     """What it decides is apart from what it does and from the SQL it does it with."""
     expected = {"__init__.py", "decide.py", "perform.py", "queries.sql"}
-    if step.name in _WITHOUT_SQL:
-        expected.remove("queries.sql")
 
     assert sorted(expected - {path.name for path in step.iterdir()}) == []
 
