@@ -5,7 +5,7 @@ from __future__ import annotations
 import random  # noqa: TID251 - This is the port's production side.
 from uuid import UUID
 
-from uuid_utils.compat import uuid7
+from uuid_utils.compat import uuid7  # noqa: TID251 - This is the port's production side.
 
 
 class SystemChance:
