@@ -1,0 +1,61 @@
+"""Webchat as a channel: its page's route verifies the visitor, the rows themselves are the delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onevoice.adapters.channels.webchat.parse import contact_key, outbound_external_id, parse_submission
+from onevoice.errors import SignatureInvalid
+from onevoice.ports.channel import (
+    Accepted,
+    Delivery,
+    Item,
+    NotSent,
+    Outcome,
+    WebhookAnswer,
+    WebhookRequest,
+)
+from onevoice.ports.clock import Clock
+from onevoice.vocabulary import AccountId, ChannelName
+
+
+class WebchatChannel:
+    """One chat page. A message is accepted when its row says so: the visitor's stream reads the row."""
+
+    kind = "webchat"
+    route: str | None = None
+
+    def __init__(self, *, name: ChannelName, account: AccountId, clock: Clock) -> None:
+        self.name = name
+        self.account = account
+        self._clock = clock
+
+    def answer_verification(self, request: WebhookRequest) -> WebhookAnswer:
+        """There is no webhook to verify."""
+        return WebhookAnswer(status=404, body=b"webchat has no webhook")
+
+    def verify(self, request: WebhookRequest) -> None:
+        """Refuse every webhook: only the page's route knows the visitor, by a signed cookie."""
+        raise SignatureInvalid(
+            f"channel {self.name} is a webchat and takes no webhooks; its page is /chat/{self.name}"
+        )
+
+    def parse(self, body: bytes) -> Sequence[Item]:
+        """Read what the page's route wrote for a visitor it has verified."""
+        return parse_submission(body)
+
+    def split(self, text: str) -> Sequence[str]:
+        """The page shows a text of any length, so a reply is one part."""
+        return (text.strip(),) if text.strip() else ()
+
+    async def deliver(self, delivery: Delivery) -> Outcome:
+        """Nothing leaves the process: recording this answer is what makes the message visible."""
+        if self._clock.monotonic() >= delivery.deadline:
+            return NotSent(reason="deadline_passed")
+        return Accepted(
+            external_id=outbound_external_id(delivery.address, delivery.key),
+            aliases=(contact_key(delivery.address),),
+        )
+
+    async def close(self) -> None:
+        """Nothing is open."""
