@@ -82,3 +82,11 @@ class StatementInterrupted(StatementFailed):
 
 class MigrationFailed(OnevoiceError):
     """The database's schema could not be brought up to date."""
+
+
+class EmbeddedServerFailed(OnevoiceError):
+    """The embedded PostgreSQL could not be started; configure `database.url` to use another server."""
+
+
+class AddressUnusable(OnevoiceError):
+    """The server cannot listen on this address; choose another with --host and --port."""
