@@ -27,7 +27,8 @@ command -v "$python" >/dev/null ||
     fail "$python has no venv module; on Debian: apt install python3-venv"
 
 # A .venv that an interrupt left half-made, or that belongs to another Python or path, starts anew.
-if ! .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+if ! .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+    ! grep -qsF "$(pwd)/.venv/" .venv/bin/pip; then
     rm -rf .venv
     "$python" -m venv .venv
 fi
