@@ -426,7 +426,7 @@ def test_a_missing_file_is_a_fault_only_when_asked_for(
 def test_a_built_in_configuration_stands_for_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read instead of the working directory's file, never instead of a named one; variables win over it."""
+    """It replaces the working directory's file, never a named one; variables win over it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "onevoice.toml").write_text("[turns]\nlease_seconds = 9")
     built_in = {"turns": {"debounce_seconds": 1}}
