@@ -9,7 +9,7 @@ export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test test-quick check fmt lint types arch coverage schema bench prove lock clean
+.PHONY: help setup setup-dev demo test test-quick test-server check fmt lint types arch coverage schema bench prove lock clean
 
 help: ## Print this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -28,6 +28,10 @@ test: setup-dev ## Run all tests (JOBS=2 processes).
 
 test-quick: setup-dev ## Run the tests that need no database, in seconds.
 	$(BIN)/pytest tests/decide tests/architecture
+
+test-server: setup-dev ## Run the database tests again on the server at ONEVOICE_TEST_DATABASE_URL (a superuser's, 15 or newer).
+	@test -n "$$ONEVOICE_TEST_DATABASE_URL" || { echo "set ONEVOICE_TEST_DATABASE_URL to a superuser's address"; exit 1; }
+	$(BIN)/pytest -n $(JOBS) $(wildcard tests/store tests/migrations tests/perform)
 
 check: lint types arch test ## Everything the pipeline checks: lint, types, architecture, tests.
 
