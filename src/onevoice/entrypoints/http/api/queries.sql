@@ -1,0 +1,184 @@
+-- name: page_of_conversations
+-- Newest activity first, along the index on (account, activity, id); state and channel only filter.
+-- Rows: id, last_activity_at.
+select c.id, c.last_activity_at
+from conversation c
+where c.account_id = $1::text
+    and c.last_activity_at <= $2::timestamptz
+    and (c.last_activity_at < $2::timestamptz or c.id > $3::uuid)
+    and c.merged_into is null
+    and ($4::text is null or c.authority_state = $4::text)
+    and ($5::text is null or c.channel = $5::text)
+order by c.last_activity_at desc, c.id
+limit $6::bigint;
+
+-- name: page_of_conversations_in_state
+-- The states other than AI_ACTIVE are few rows with an index of their own.
+-- Rows: id, last_activity_at.
+select c.id, c.last_activity_at
+from conversation c
+where c.account_id = $1::text
+    and c.last_activity_at <= $2::timestamptz
+    and (c.last_activity_at < $2::timestamptz or c.id > $3::uuid)
+    and c.merged_into is null
+    and c.authority_state = $4::text
+    and c.authority_state <> 'AI_ACTIVE'
+    and ($5::text is null or c.channel = $5::text)
+    and ($6::uuid is null or c.authority_owner = $6::uuid)
+order by c.last_activity_at desc, c.id
+limit $7::bigint;
+
+-- name: page_of_conversations_of_owner
+-- Whoever has an owner is not with the AI, so that the same index bounds the search.
+-- Rows: id, last_activity_at.
+select c.id, c.last_activity_at
+from conversation c
+where c.account_id = $1::text
+    and c.last_activity_at <= $2::timestamptz
+    and (c.last_activity_at < $2::timestamptz or c.id > $3::uuid)
+    and c.merged_into is null
+    and c.authority_state <> 'AI_ACTIVE'
+    and c.authority_owner = $4::uuid
+    and ($5::text is null or c.channel = $5::text)
+order by c.last_activity_at desc, c.id
+limit $6::bigint;
+
+-- name: page_of_conversations_of_contact
+-- The recursive part walks from channel to channel along the key of the aliases: it needs no alias index
+-- of its own, and no list of channels that might lack one that was removed.
+-- Rows: id, last_activity_at.
+with recursive known_channel (name) as (
+    (select a.channel from contact_alias a where a.account_id = $1::text order by a.channel limit 1)
+    union all
+    select (select a.channel from contact_alias a
+            where a.account_id = $1::text and a.channel > k.name order by a.channel limit 1)
+    from known_channel k
+    where k.name is not null
+), known_as as (
+    select distinct a.conversation_id
+    from known_channel k
+    join contact_alias a on a.account_id = $1::text and a.channel = k.name and a.alias = any ($4::text[])
+)
+select c.id, c.last_activity_at
+from known_as k
+join conversation c on c.account_id = $1::text and c.id = k.conversation_id
+where c.last_activity_at <= $2::timestamptz
+    and (c.last_activity_at < $2::timestamptz or c.id > $3::uuid)
+    and c.merged_into is null
+    and ($5::text is null or c.authority_state = $5::text)
+    and ($6::text is null or c.channel = $6::text)
+    and ($7::uuid is null or c.authority_owner = $7::uuid)
+order by c.last_activity_at desc, c.id
+limit $8::bigint;
+
+-- name: read_conversations
+-- The conversations of one page, in its order; what is unanswered is open or in the hands of the running turn.
+-- Rows: id, channel, contact_address, contact_name, authority_state, authority_version, authority_owner,
+-- authority_reason, authority_note, authority_since, unanswered_count, oldest_unanswered_at, last_activity_at.
+select c.id, c.channel, c.contact_address, c.contact_name, c.authority_state, c.authority_version,
+       c.authority_owner, c.authority_reason, c.authority_note, c.authority_since,
+       unanswered.message_count as unanswered_count, unanswered.oldest_at as oldest_unanswered_at,
+       c.last_activity_at
+from unnest($2::uuid[]) with ordinality as wanted (id, place)
+join conversation c on c.account_id = $1::text and c.id = wanted.id
+cross join lateral (
+    select count(*) as message_count, min(u.received_at) as oldest_at
+    from (
+        select m.received_at
+        from inbound_message m
+        where m.account_id = c.account_id and m.conversation_id = c.id and m.state = 'open'
+        union all
+        select m.received_at
+        from inbound_message m
+        where m.account_id = c.account_id and m.turn_id = c.running_turn_id and m.state = 'claimed'
+    ) u
+) unanswered
+order by wanted.place;
+
+-- name: read_timeline
+-- Each source is read in its own order from where the cursor left it, so that each has an index; the caller
+-- merges them by time. `held` and its reason are derived here: the row of a waiting message says `due`.
+-- Rows: kind, at, seq, id, item.
+with of_conversation as (
+    select c.account_id, c.id, c.authority_state, c.triage_due_at is not null as triage_is_undecided,
+           (select coalesce($8::timestamptz, clock_timestamp())) as now
+    from conversation c
+    where c.account_id = $1::text and c.id = $2::uuid
+)
+(select 'inbound' as kind, m.received_at as at, m.seq, m.id,
+        jsonb_build_object(
+            'state', m.state, 'reason', m.state_reason, 'external_id', m.external_id, 'type', m.type,
+            'text', m.text, 'transcription', m.transcription, 'turn', m.turn_id, 'sent_at', m.sent_at) as item
+ from inbound_message m
+ where m.account_id = $1::text and m.conversation_id = $2::uuid and m.seq > $3::bigint
+ order by m.seq
+ limit $9::bigint)
+union all
+(select 'turn', t.started_at, 0, t.id,
+        jsonb_build_object(
+            'state', t.state, 'reason', t.reason, 'attempt', t.attempt,
+            'authority_version', t.authority_version, 'messages', t.message_ids, 'wrote', t.wrote,
+            'confidence', t.confidence, 'usage', t.usage, 'ended_at', t.ended_at)
+ from turn t
+ where t.account_id = $1::text and t.conversation_id = $2::uuid
+     and (t.started_at, t.id) > ($5::timestamptz, $6::uuid)
+ order by t.started_at, t.id
+ limit $9::bigint)
+union all
+(select j.kind, j.at, j.id, null,
+        jsonb_build_object('state', j.state, 'reason', j.reason, 'data', j.data)
+ from journal j
+ where j.account_id = $1::text and j.conversation_id = $2::uuid and j.id > $7::bigint
+     and j.kind in ('authority', 'triage')
+ order by j.id
+ limit $9::bigint)
+union all
+(select 'outbound', o.sealed_at, o.seq, o.id,
+        jsonb_build_object(
+            'state', case when shown.held_reason is null then o.state else 'held' end,
+            'reason', coalesce(o.reason, shown.held_reason),
+            'author', o.author, 'text', o.text, 'authority_version', o.authority_version,
+            'external_id', o.external_id, 'key', o.key, 'turn', o.turn_id, 'operator', o.operator_id,
+            'part', o.part, 'part_count', o.part_count, 'attempt_count', o.attempt_count,
+            'sent_at', o.sent_at, 'delivered_at', o.delivered_at, 'read_at', o.read_at,
+            'error_code', o.error_code, 'error_detail', o.error_detail)
+ from of_conversation c
+ join outbound_message o on o.account_id = $1::text and o.conversation_id = $2::uuid
+ cross join lateral (
+     select case
+         when o.state <> 'due' then null
+         when o.author = 'ai' and c.triage_is_undecided then 'triage'
+         when o.author = 'operator' and c.authority_state = 'HANDOFF_PENDING' then 'takeover_pending'
+         when o.attempt_count = 0 and o.due_at > c.now then 'hold'
+     end as held_reason
+ ) shown
+ where o.seq > $4::bigint
+ order by o.seq
+ limit $9::bigint);
+
+-- name: conversation_exists
+-- Rows: one when the conversation is the account's.
+select true as is_known from conversation c where c.account_id = $1::text and c.id = $2::uuid;
+
+-- name: page_of_outbound
+-- What needs somebody's attention, newest first; the index holds these states alone.
+-- Rows: seq, id, conversation_id, channel, contact_address, contact_name and the columns of the message.
+select o.seq, o.id, o.conversation_id, o.channel, c.contact_address, c.contact_name, o.sealed_at, o.state,
+       o.reason, o.author, o.text, o.authority_version, o.external_id, o.key, o.turn_id, o.operator_id, o.part,
+       o.part_count, o.attempt_count, o.sent_at, o.delivered_at, o.read_at, o.error_code, o.error_detail
+from outbound_message o
+join conversation c on c.account_id = o.account_id and c.id = o.conversation_id
+where o.account_id = $1::text
+    and o.state = $2::text
+    and o.state in ('parked', 'uncertain', 'failed')
+    and o.seq < $3::bigint
+order by o.seq desc
+limit $4::bigint;
+
+-- name: channels_of_account
+-- Rows: name.
+select c.name from channel c where c.account_id = $1::text;
+
+-- name: migrations_from
+-- Rows: name, of this release's newest migration and of everything newer.
+select m.name from migration m where m.number >= $1::integer order by m.number;

@@ -1,0 +1,217 @@
+"""The shapes of the API's answers, as the OpenAPI document shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+from onevoice.vocabulary import Author, AuthorityState, InboundState, OutboundState, TurnState
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    """One page of a list."""
+
+    items: list[Item]
+    next_cursor: str | None = Field(
+        description="Pass it as `cursor` for the next page; null on the last one."
+    )
+
+
+class Contact(BaseModel):
+    """The customer as the channel knows them; `id` is the channel's own address."""
+
+    id: str
+    name: str | None
+
+
+class Owner(BaseModel):
+    """The operator who holds a conversation."""
+
+    id: UUID
+    name: str | None
+
+
+class Authority(BaseModel):
+    """Who may speak in a conversation. `version` moves with every transition."""
+
+    state: AuthorityState
+    version: int
+    owner: Owner | None
+    reason: str | None
+    note: str | None
+    since: datetime
+
+
+class Conversation(BaseModel):
+    """One contact on one channel."""
+
+    id: UUID
+    channel: str
+    contact: Contact
+    authority: Authority
+    unanswered_count: int = Field(description="The customer's messages that nobody has answered yet.")
+    oldest_unanswered_at: datetime | None
+    last_activity_at: datetime
+
+
+class InboundItem(BaseModel):
+    """A message of the customer. `turn` is the turn that read it last."""
+
+    kind: Literal["inbound"]
+    id: UUID
+    at: datetime
+    state: InboundState
+    reason: str | None
+    external_id: str
+    type: str
+    text: str | None
+    transcription: str | None
+    turn: UUID | None
+    sent_at: datetime | None
+
+
+class ChannelFault(BaseModel):
+    """The channel's own code and words."""
+
+    code: str
+    detail: str | None
+
+
+class OutboundFields(BaseModel):
+    """What is known of a sealed message wherever it is shown."""
+
+    id: UUID
+    at: datetime = Field(description="When it was sealed.")
+    state: OutboundState | Literal["held"] = Field(
+        description="`held`: sealed, and its hold, part interval, triage or takeover is not over."
+    )
+    reason: str | None
+    author: Author
+    text: str
+    authority_version: int
+    external_id: str | None
+    key: str
+    turn: UUID | None
+    operator: UUID | None
+    part: int
+    part_count: int
+    attempt_count: int
+    sent_at: datetime | None
+    delivered_at: datetime | None
+    read_at: datetime | None
+    fault: ChannelFault | None
+
+
+class OutboundItem(OutboundFields):
+    """A message to the customer, in the timeline."""
+
+    kind: Literal["outbound"]
+
+
+class OutboundMessage(OutboundFields):
+    """A message to the customer, in the list of those that need somebody's attention."""
+
+    conversation: UUID
+    channel: str
+    contact: Contact
+
+
+class TurnItem(BaseModel):
+    """One run of the agent over the messages it claimed."""
+
+    kind: Literal["turn"]
+    id: UUID
+    at: datetime
+    state: TurnState
+    reason: str | None
+    attempt: int
+    authority_version: int
+    messages: list[UUID]
+    wrote: bool
+    confidence: float | None
+    usage: dict[str, Any] | None
+    ended_at: datetime | None
+
+
+class AuthorityItem(BaseModel):
+    """A transition: who may speak from here on."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    kind: Literal["authority"]
+    id: str
+    at: datetime
+    state: str | None
+    reason: str | None
+    from_state: str | None = Field(alias="from")
+    to: str | None
+    version: int | None
+    owner: Owner | None
+    note: str | None
+
+
+class TriageItem(BaseModel):
+    """What became of a reply that a newer message overtook; `covers` counts the arrivals it read."""
+
+    kind: Literal["triage"]
+    id: str
+    at: datetime
+    state: str | None
+    reason: str | None
+    decision: str | None
+    decider: str | None
+    covers: int | None
+
+
+TimelineItem = Annotated[
+    InboundItem | OutboundItem | TurnItem | AuthorityItem | TriageItem, Field(discriminator="kind")
+]
+
+
+class Distribution(BaseModel):
+    """A histogram in short."""
+
+    count: float
+    sum: float
+
+
+class Series(BaseModel):
+    """One labelled series."""
+
+    labels: dict[str, str]
+    value: float | Distribution
+
+
+class Stats(RootModel[dict[str, float | Distribution | list[Series]]]):
+    """The metrics of docs/metrics.md by name without prefix."""
+
+
+class Event(BaseModel):
+    """One journal entry, as the `data` of a server-sent event; `subject` is the id of the row it tells of."""
+
+    id: str
+    at: datetime
+    kind: str
+    conversation: UUID | None
+    subject: UUID | None
+    state: str | None
+    reason: str | None
+    data: dict[str, Any]
+
+
+class Health(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"]
+
+
+class Readiness(BaseModel):
+    """Whether the process can accept and store; `reason` says why not."""
+
+    status: Literal["ready", "not_ready"]
+    reason: str | None
