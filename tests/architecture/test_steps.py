@@ -66,13 +66,13 @@ def test_sql_stands_in_sql_files() -> None:
 
 
 def _statement_uses(tree: ast.AST) -> set[str]:
-    """Names in `SQL["name"]`."""
+    """Names in `SQL["name"]`, or in `statements["name"]` where they are loaded when needed."""
     return {
         node.slice.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
-        and node.value.id == "SQL"
+        and node.value.id in {"SQL", "statements"}
         and isinstance(node.slice, ast.Constant)
         and isinstance(node.slice.value, str)
     }
