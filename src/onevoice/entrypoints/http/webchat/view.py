@@ -1,0 +1,172 @@
+"""What a visitor may see of their conversation, as the page's JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Self
+
+from onevoice.entrypoints.http.feed import Position
+from onevoice.ports.clock import Clock
+from onevoice.store.database import Database, Row
+from onevoice.store.statements import load_statements
+from onevoice.vocabulary import AccountId, ChannelName, ConversationId
+
+__all__ = ["PAGE_ITEMS", "Item", "Items", "View"]
+
+SQL = load_statements(__package__)
+PAGE_ITEMS = 100
+
+# A message's states only go forward for the visitor, so the rank serves as the item's version.
+_RANKS = {"received": 1, "seen": 2, "sent": 1, "delivered": 2, "read": 3}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an item stands in the conversation; its text form sorts the same way."""
+
+    at: datetime
+    direction: str
+    seq: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        at, first, rest = text.partition("/")
+        direction, second, seq = rest.partition("/")
+        if not (first and second) or direction not in {"in", "out"}:
+            return None
+        if not (seq.isascii() and seq.isdigit() and len(seq) <= 18):
+            return None
+        try:
+            moment = datetime.fromisoformat(at)
+        except ValueError:
+            return None
+        return cls(at=moment, direction=direction, seq=int(seq)) if moment.tzinfo else None
+
+    def __str__(self) -> str:
+        return f"{_timestamp(self.at)}/{self.direction}/{self.seq:018d}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One bubble. ``key`` is stable for ever; applying an item twice changes nothing."""
+
+    key: str
+    place: Place
+    author: str
+    text: str
+    state: str
+
+    @property
+    def version(self) -> int:
+        return _RANKS[self.state]
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "key": self.key,
+            "order": str(self.place),
+            "at": _timestamp(self.place.at),
+            "author": self.author,
+            "text": self.text,
+            "state": self.state,
+            "version": self.version,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """Oldest first; ``has_earlier`` says that the conversation goes on before the first."""
+
+    items: tuple[Item, ...]
+    has_earlier: bool
+
+    def as_json(self) -> dict[str, object]:
+        return {"items": [item.as_json() for item in self.items], "has_earlier": self.has_earlier}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Reads for one visitor's conversation."""
+
+    database: Database
+    clock: Clock
+    account: AccountId
+    visitor: str
+    conversation_id: ConversationId
+
+    @classmethod
+    async def find(
+        cls, database: Database, clock: Clock, *, account: AccountId, channel: ChannelName, visitor: str
+    ) -> Self | None:
+        """The visitor's conversation; ``None`` before their first message is stored."""
+        rows = await database.run(
+            "webchat", SQL["find_visitor_conversation"], account, channel, f"visitor:{visitor}"
+        )
+        if not rows:
+            return None
+        return cls(
+            database=database,
+            clock=clock,
+            account=account,
+            visitor=visitor,
+            conversation_id=rows[0]["conversation_id"],
+        )
+
+    async def items(self, *, before: Place | None = None) -> Items:
+        rows = await self.database.run(
+            "webchat",
+            SQL["read_visitor_items"],
+            self.account,
+            self.conversation_id,
+            PAGE_ITEMS + 1,
+            before.at if before else None,
+            before.direction if before else None,
+            before.seq if before else None,
+        )
+        shown = rows[:PAGE_ITEMS]
+        return Items(
+            items=tuple(self._read_item(row) for row in reversed(shown)), has_earlier=len(rows) > PAGE_ITEMS
+        )
+
+    async def state(self) -> dict[str, object]:
+        """Whether somebody is typing, and whether a human has the conversation."""
+        rows = await self.database.run(
+            "webchat", SQL["read_visitor_state"], self.account, self.conversation_id, self.clock.now()
+        )
+        return {
+            "typing": bool(rows and rows[0]["is_typing"]),
+            "human": bool(rows and rows[0]["authority_state"] == "HUMAN_ACTIVE"),
+        }
+
+    async def has_changed_since(self, position: Position) -> bool:
+        rows = await self.database.run(
+            "webchat", SQL["has_changed_since"], self.account, self.conversation_id, *position
+        )
+        return bool(rows[0]["changed"])
+
+    async def receipt_targets(self, ids: list[str], *, status: str) -> list[str]:
+        """The channel's ids of those messages that the receipt moves forward; never another visitor's."""
+        rows = await self.database.run(
+            "webchat", SQL["find_receipt_targets"], self.account, self.conversation_id, ids, status
+        )
+        return [row["external_id"] for row in rows]
+
+    def _read_item(self, row: Row) -> Item:
+        place = Place(at=row["at"], direction=row["direction"], seq=row["seq"])
+        if row["direction"] == "in":
+            name = str(row["id"]).removeprefix(f"{self.visitor}:")
+            state = "received" if row["state"] == "open" else "seen"
+        else:
+            name = row["id"]
+            state = "read" if row["state"] == "played" else row["state"]
+        return Item(
+            key=f"{row['direction']}:{name}",
+            place=place,
+            author=row["author"],
+            text=row["text"] or "",
+            state=state,
+        )
+
+
+def _timestamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
