@@ -66,6 +66,9 @@ create table conversation (
 create index conversation_turn_due on conversation (turn_due_at) where turn_due_at is not null;
 create index conversation_outbox_due on conversation (outbox_due_at) where outbox_due_at is not null;
 create index conversation_triage_due on conversation (triage_due_at) where triage_due_at is not null;
+-- Open messages and nothing that will look at them: what the reconciliation repairs.
+create index conversation_untimed on conversation (open_since)
+    where authority_state = 'AI_ACTIVE' and turn_due_at is null and triage_due_at is null and open_since is not null;
 create index conversation_recent on conversation (account_id, last_activity_at desc, id);
 create index conversation_waiting on conversation (account_id, authority_state, last_activity_at desc, id)
     where authority_state <> 'AI_ACTIVE';
@@ -212,7 +215,8 @@ create table outbound_message (
 -- I5: at most one message of a conversation is on the wire.
 create unique index outbound_message_one_sending on outbound_message (account_id, conversation_id)
     where state = 'sending';
-create unique index outbound_message_external on outbound_message (account_id, channel, external_id)
+-- Not unique: an id given twice is the channel's fault, and must not stop the outcome from being recorded.
+create index outbound_message_external on outbound_message (account_id, channel, external_id)
     where external_id is not null;
 create index outbound_message_lane on outbound_message (account_id, conversation_id, seq)
     where state in ('due', 'sending', 'uncertain');
@@ -220,6 +224,7 @@ create index outbound_message_of_conversation on outbound_message (account_id, c
 create index outbound_message_of_turn on outbound_message (account_id, turn_id) where turn_id is not null;
 create index outbound_message_deadline on outbound_message (not_after) where state = 'sending';
 create index outbound_message_uncertain on outbound_message (uncertain_until) where state = 'uncertain';
+create index outbound_message_unreported on outbound_message (sent_at) where state = 'sent';
 create index outbound_message_attention on outbound_message (account_id, state, seq)
     where state in ('parked', 'uncertain', 'failed');
 
@@ -247,8 +252,7 @@ create table orphan_status (
     external_id text not null,
     status text not null,
     at timestamptz,
-    error_code text,
-    error_detail text,
+    -- The channel's error as it was classified, for the day its message is known.
     error jsonb,
     received_at timestamptz not null,
     raw bytea not null,

@@ -1,0 +1,1 @@
+"""Messaging channels, one folder each."""

@@ -1,0 +1,162 @@
+"""The composition root: the only file that names adapters. Settings in, a runtime out."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import httpx2
+
+from onevoice.adapters.agents.echo import EchoAgent
+from onevoice.adapters.agents.http import HttpAgent
+from onevoice.adapters.agents.module import load_agent
+from onevoice.adapters.chance import SystemChance
+from onevoice.adapters.channels.webchat import WebchatChannel
+from onevoice.adapters.channels.whatsapp import WhatsAppChannel
+from onevoice.adapters.channels.whatsapp.contact import alias_of
+from onevoice.adapters.clock import SystemClock
+from onevoice.adapters.wakeup.in_process import InProcessWakeup
+from onevoice.errors import ConfigurationError
+from onevoice.flow.runtime import Runtime
+from onevoice.ports.agent import Agent
+from onevoice.ports.channel import Channel
+from onevoice.ports.clock import Clock
+from onevoice.ports.triage import Decider
+from onevoice.settings import Settings
+from onevoice.settings.channels import AnyChannel, WhatsAppChannelSettings
+from onevoice.store.address import database_address
+from onevoice.store.database import Database
+from onevoice.store.migrate import migrate
+from onevoice.store.statements import load_statements
+from onevoice.telemetry import Telemetry
+from onevoice.vocabulary import ChannelName
+
+__all__ = ["Application", "canonical_aliases", "open_application", "open_database"]
+
+SQL = load_statements("onevoice.store")
+
+# One client for everything that goes out: no retry, no redirect, every time-out set by the caller's deadline.
+CONNECTIONS_MAX = 512
+
+
+class Application:
+    """A runtime with what the entry points need beside it."""
+
+    def __init__(self, runtime: Runtime, api_database: Database) -> None:
+        self.runtime = runtime
+        self.api_database = api_database
+
+
+@asynccontextmanager
+async def open_database(settings: Settings) -> AsyncGenerator[tuple[Database, str]]:
+    """The migrated database of a configuration, under the flow's role, with its owner's address."""
+    async with database_address(settings.database) as dsn:
+        await migrate(dsn)
+        database = await Database.open(dsn)
+        try:
+            yield database, dsn
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
+async def open_application(settings: Settings) -> AsyncGenerator[Application]:
+    """Everything one process needs, closed again in reverse order. Calls no channel and no agent."""
+    clock = SystemClock()
+    async with (
+        open_database(settings) as (database, dsn),
+        httpx2.AsyncClient(
+            limits=httpx2.Limits(max_connections=CONNECTIONS_MAX, max_keepalive_connections=64),
+            timeout=httpx2.Timeout(30.0),
+            follow_redirects=False,
+            trust_env=False,
+        ) as http,
+    ):
+        channels = build_channels(settings.channels, http=http, clock=clock)
+        await register_channels(database, list(channels.values()))
+        agent = build_agent(settings, http=http, clock=clock)
+        api_database = await Database.open(dsn, role="onevoice_api", connections_max=4)
+        runtime = Runtime(
+            database=database,
+            clock=clock,
+            chance=SystemChance(),
+            wakeup=InProcessWakeup(clock),
+            telemetry=Telemetry(),
+            settings=settings,
+            channels=channels,
+            agent=agent,
+            decider=build_decider(settings),
+            worker=f"{socket.gethostname()}:{os.getpid()}",
+        )
+        try:
+            yield Application(runtime, api_database)
+        finally:
+            await agent.close()
+            await api_database.close()
+
+
+def canonical_aliases(contact: str) -> tuple[str, ...]:
+    """The keys under which any channel may know what somebody typed for a contact."""
+    return (alias_of(contact), f"visitor:{contact}", contact)
+
+
+def build_channels(
+    settings: Sequence[AnyChannel], *, http: httpx2.AsyncClient, clock: Clock
+) -> Mapping[ChannelName, Channel]:
+    return {channel.name: _build_channel(channel, http=http, clock=clock) for channel in settings}
+
+
+def _build_channel(channel: AnyChannel, *, http: httpx2.AsyncClient, clock: Clock) -> Channel:
+    if isinstance(channel, WhatsAppChannelSettings):
+        return WhatsAppChannel(
+            name=channel.name,
+            account=channel.account,
+            phone_number_id=channel.phone_number_id,
+            access_token=channel.access_token.get_secret_value(),
+            app_secrets=tuple(secret.get_secret_value() for secret in channel.app_secret),
+            verify_token=channel.verify_token.get_secret_value(),
+            graph_url=channel.graph_url,
+            http=http,
+            monotonic=clock.monotonic,
+        )
+    return WebchatChannel(name=channel.name, account=channel.account, clock=clock)
+
+
+async def register_channels(database: Database, channels: Sequence[Channel]) -> None:
+    """Give every configured channel its row: pauses and slow-downs of a number are kept there."""
+    await database.run(
+        "register_channels",
+        SQL["register_channels"],
+        [channel.account for channel in channels],
+        [channel.name for channel in channels],
+        [channel.kind for channel in channels],
+    )
+
+
+def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -> Agent:
+    use = settings.agent.use
+    if use == "builtin:echo":
+        return EchoAgent()
+    if use == "builtin:demo":
+        from onevoice.adapters.agents.demo import DemoAgent
+
+        return DemoAgent(sleep=clock.sleep)
+    if use.startswith(("http://", "https://")):
+        return HttpAgent(
+            url=use,
+            secret=settings.agent.secret.get_secret_value() or None,
+            timeout_seconds=settings.agent.timeout_seconds,
+            http=http,
+        )
+    return load_agent(use, settings.folder)
+
+
+def build_decider(settings: Settings) -> Decider:
+    use = settings.triage.use
+    if use == "rules":
+        from onevoice.adapters.triage.rules import RulesDecider
+
+        return RulesDecider()
+    raise ConfigurationError([f"triage.use: {use!r} is not built yet; use rules"])

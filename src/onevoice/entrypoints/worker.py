@@ -1,0 +1,256 @@
+"""The loops of one process: claim turns, send what is due, have overtaken replies triaged, sweep.
+
+Each loop looks at the rows, works, and sleeps until a nudge, the next due instant or the poll. A loop that
+fails says so and goes on: PostgreSQL away for a while is an interruption, not an end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from onevoice.errors import DatabaseUnavailable
+from onevoice.flow.batch import Batcher
+from onevoice.flow.gate.decide import Verdict
+from onevoice.flow.gate.perform import Settlement, prepare, settle
+from onevoice.flow.outbox import Begun, Finished, begin_sends, finish_sends
+from onevoice.flow.proposal import ask
+from onevoice.flow.runtime import Runtime
+from onevoice.flow.sweep import sweep
+from onevoice.flow.sweep.decide import choose_pause_seconds
+from onevoice.flow.sweep.perform import reconcile
+from onevoice.flow.triage import Asked, claim_triage, conclude
+from onevoice.flow.turn import Turn, claim, renew
+from onevoice.flow.turn.perform import abandon_drained
+from onevoice.ports.channel import NotSent, Outcome, OutcomeUnknown
+from onevoice.ports.wakeup import Work
+from onevoice.vocabulary import OutboundState, TurnId
+
+LOG = logging.getLogger("onevoice.worker")
+
+TURNS_MAX = 500
+SENDS_MAX = 256
+TRIAGES_MAX = 64
+BATCH_MAX = 100
+RECONCILE_SECONDS = 30.0
+UNAVAILABLE_SECONDS = 0.5
+FAILED_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class _Running:
+    """A turn of this process; ``asking`` is its agent call while that runs."""
+
+    turn: Turn
+    asking: asyncio.Task[Any] | None = None
+
+
+class Worker:
+    """Everything a process does beside answering HTTP. ``start`` once, then ``drain`` once."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._stopping = asyncio.Event()
+        self._running: dict[TurnId, _Running] = {}
+        self._turn_tasks: set[asyncio.Task[None]] = set()
+        self._send_tasks: set[asyncio.Task[None]] = set()
+        self._triage_tasks: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._settle: Batcher[Settlement, Verdict] = Batcher(
+            lambda batch: settle(runtime, batch), items_max=BATCH_MAX
+        )
+        self._finish: Batcher[Finished, OutboundState] = Batcher(
+            lambda batch: finish_sends(runtime, batch), items_max=BATCH_MAX
+        )
+        debounce = runtime.settings.turns.debounce_seconds
+        # A timer that another process armed is due half a window later at the earliest.
+        self._poll_seconds = max(0.2, min(1.0, debounce / 2 if debounce else 0.5))
+
+    def start(self) -> None:
+        lease = self._runtime.settings.turns.lease_seconds
+        self._loops = [
+            self._loop(self._look_for_turns, Work.TURN),
+            self._loop(self._look_for_sends, Work.OUTBOX),
+            self._loop(self._look_for_triage, Work.TRIAGE),
+            self._loop(self._renew_leases, None, seconds=lease / 3),
+            self._loop(self._sweep, None, seconds=0.0),
+            self._loop(self._reconcile, None, seconds=RECONCILE_SECONDS),
+        ]
+
+    async def drain(self, seconds: float) -> None:
+        """Stop claiming, finish sends, wait for turns so long, end the rest as abandoned without counting it."""
+        self._stopping.set()
+        for work in Work:
+            self._runtime.wakeup.nudge(work)
+        looking = self._loops[:3]
+        await asyncio.wait(looking) if looking else None
+        if self._turn_tasks:
+            await asyncio.wait(self._turn_tasks, timeout=max(0.0, seconds))
+        left = [running.turn for running in self._running.values()]
+        for task in self._turn_tasks:
+            task.cancel()
+        if self._turn_tasks:
+            await asyncio.wait(self._turn_tasks)
+        if left:
+            await self._until_available(lambda: abandon_drained(self._runtime, left))
+        for task in self._triage_tasks:
+            task.cancel()
+        # A send that has begun is never cut off: its own deadline bounds the wait.
+        for tasks in (self._triage_tasks, self._send_tasks):
+            if tasks:
+                await asyncio.wait(tasks)
+        await self._settle.drain()
+        await self._finish.drain()
+        for task in self._loops:
+            task.cancel()
+        if self._loops:
+            await asyncio.wait(self._loops)
+
+    def stop_asking(self, turn: TurnId) -> None:
+        """Cut an agent call short whose verdict can only be that it is stale."""
+        running = self._running.get(turn)
+        if running is not None and running.asking is not None and self._runtime.agent.in_process:
+            running.asking.cancel()
+
+    def _loop(
+        self, look: Callable[[], Awaitable[bool]], work: Work | None, *, seconds: float = 0.0
+    ) -> asyncio.Task[None]:
+        return asyncio.create_task(self._keep_looking(look, work, seconds), name=look.__name__)
+
+    async def _keep_looking(
+        self, look: Callable[[], Awaitable[bool]], work: Work | None, seconds: float
+    ) -> None:
+        while not self._stopping.is_set() or work is None:
+            try:
+                again = await look()
+            except DatabaseUnavailable:
+                LOG.warning("the database is away", extra={"work": look.__name__})
+                await self._runtime.clock.sleep(UNAVAILABLE_SECONDS)
+                continue
+            except Exception:
+                LOG.exception("a worker failed and goes on", extra={"work": look.__name__})
+                self._runtime.telemetry.worker_failures.inc()
+                await self._runtime.clock.sleep(FAILED_SECONDS)
+                continue
+            if again:
+                continue
+            if work is None:
+                await self._runtime.clock.sleep(seconds)
+            else:
+                await self._runtime.wakeup.wait(work, seconds_max=self._poll_seconds)
+
+    async def _look_for_turns(self) -> bool:
+        free = TURNS_MAX - len(self._running)
+        if free <= 0:
+            await asyncio.wait(self._turn_tasks, return_when=asyncio.FIRST_COMPLETED)
+            return True
+        limit = min(free, BATCH_MAX)
+        turns = await claim(self._runtime, limit=limit)
+        for turn in turns:
+            self._running[turn.id] = _Running(turn=turn)
+            self._spawn(self._turn_tasks, self._run_turn(turn))
+        self._runtime.telemetry.turns_running.set(len(self._running))
+        return len(turns) == limit
+
+    async def _run_turn(self, turn: Turn) -> None:
+        running = self._running[turn.id]
+        try:
+            running.asking = asyncio.create_task(ask(self._runtime, turn))
+            await asyncio.wait([running.asking])
+            asking, running.asking = running.asking, None
+            if asking.cancelled():
+                self._runtime.telemetry.agent_calls.labels(outcome="cancelled").inc()
+                return
+            settlement = prepare(self._runtime, turn, asking.result())
+            await self._until_available(lambda: self._settle.submit(settlement))
+        finally:
+            if running.asking is not None:
+                running.asking.cancel()
+            del self._running[turn.id]
+            self._runtime.telemetry.turns_running.set(len(self._running))
+
+    async def _renew_leases(self) -> bool:
+        turns = [running.turn for running in self._running.values()]
+        if turns:
+            alive = await renew(self._runtime, turns)
+            for turn in turns:
+                if turn.id not in alive:
+                    self.stop_asking(turn.id)
+        return False
+
+    async def _look_for_sends(self) -> bool:
+        free = SENDS_MAX - len(self._send_tasks)
+        if free <= 0:
+            await asyncio.wait(self._send_tasks, return_when=asyncio.FIRST_COMPLETED)
+            return True
+        limit = min(free, BATCH_MAX)
+        begun = await begin_sends(self._runtime, limit=limit)
+        for attempt in begun:
+            self._spawn(self._send_tasks, self._send(attempt))
+        return len(begun) == limit
+
+    async def _send(self, begun: Begun) -> None:
+        outcome = await self._deliver(begun)
+        finished = Finished(begun=begun, outcome=outcome)
+        await self._until_available(lambda: self._finish.submit(finished))
+
+    async def _deliver(self, begun: Begun) -> Outcome:
+        channel = self._runtime.channels.get(begun.channel)
+        if channel is None:
+            return NotSent(reason="channel_removed")
+        try:
+            return await channel.deliver(begun.delivery)
+        except Exception as error:  # noqa: BLE001  # Whatever the adapter raised, the message may have left.
+            LOG.warning(
+                "a channel adapter raised",
+                extra={"outbound_id": str(begun.message.id), "reason": type(error).__name__},
+            )
+            return OutcomeUnknown(reason="adapter_raised")
+
+    async def _look_for_triage(self) -> bool:
+        free = TRIAGES_MAX - len(self._triage_tasks)
+        if free <= 0:
+            await asyncio.wait(self._triage_tasks, return_when=asyncio.FIRST_COMPLETED)
+            return True
+        limit = min(free, BATCH_MAX)
+        asked = await claim_triage(self._runtime, limit=limit)
+        for question in asked:
+            self._spawn(self._triage_tasks, self._triage(question))
+        return len(asked) == limit
+
+    async def _triage(self, asked: Asked) -> None:
+        await self._until_available(lambda: conclude(self._runtime, asked))
+
+    async def _sweep(self) -> bool:
+        found = await sweep(self._runtime)
+        lease = self._runtime.settings.turns.lease_seconds
+        await self._runtime.clock.sleep(choose_pause_seconds(found, lease_seconds=lease))
+        return True
+
+    async def _reconcile(self) -> bool:
+        await reconcile(self._runtime)
+        return False
+
+    async def _until_available(self, act: Callable[[], Awaitable[Any]]) -> None:
+        """Repeat while the database is away: the result in hand is worth more than the wait."""
+        while True:
+            try:
+                await act()
+            except DatabaseUnavailable:
+                await self._runtime.clock.sleep(UNAVAILABLE_SECONDS)
+            else:
+                return
+
+    def _spawn(self, tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        task.add_done_callback(self._report)
+
+    def _report(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._runtime.telemetry.worker_failures.inc()
+            LOG.error("work ended with an error", exc_info=error, extra={"work": task.get_name()})

@@ -1,0 +1,178 @@
+"""Carry out a transition in one transaction: the new authority and everything that follows from it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from onevoice.flow.authority.decide import (
+    Authority,
+    Command,
+    Decision,
+    Request,
+    Transition,
+    decide_transition,
+)
+from onevoice.flow.conversation import (
+    Conversation,
+    ConversationKey,
+    Entry,
+    lock,
+    record,
+    refresh,
+    set_authority,
+)
+from onevoice.flow.runtime import Runtime
+from onevoice.flow.turn.end import TurnEnd, end_turns
+from onevoice.store.database import Transaction
+from onevoice.store.statements import load_statements
+from onevoice.vocabulary import AuthorityState, OperatorId, TurnState
+
+SQL = load_statements(__package__)
+
+
+async def request_transition(
+    runtime: Runtime,
+    transaction: Transaction,
+    conversation: Conversation,
+    command: Command,
+    *,
+    by: OperatorId | None = None,
+    is_admin: bool = False,
+    to: OperatorId | None = None,
+    reason: str | None = None,
+    note: str | None = None,
+    held_by_hand: bool = False,
+) -> Decision:
+    """Decide on a locked conversation and save the transition with its consequences; the caller refreshes."""
+    key = conversation.key
+    flying = await transaction.fetch(SQL["read_in_flight"], key.account, key.id)
+    decision = decide_transition(
+        Authority(
+            state=conversation.authority_state,
+            version=conversation.authority_version,
+            owner=conversation.authority_owner,
+            reason=conversation.authority_reason,
+        ),
+        Request(
+            command=command,
+            by=by,
+            is_admin=is_admin,
+            to=to,
+            reason=reason,
+            note=note,
+            in_flight=bool(flying),
+            held_by_hand=held_by_hand,
+        ),
+    )
+    if isinstance(decision, Transition):
+        await _carry_out(runtime, transaction, conversation, command, decision)
+    return decision
+
+
+async def confirm_waiting(runtime: Runtime, *, limit: int) -> int:
+    """Confirm takeovers whose last in-flight effect is resolved; the sweep's repetition."""
+    rows = await runtime.database.run("find_unconfirmed", SQL["find_unconfirmed"], limit)
+    for row in rows:
+        key = ConversationKey(row["account_id"], row["id"])
+        async with runtime.database.transaction("confirm_takeover") as transaction:
+            locked = await lock(transaction, [key], now=runtime.clock.now())
+            await request_transition(runtime, transaction, locked[key], Command.CONFIRM)
+            nudges = await refresh(runtime, transaction, [key])
+        nudges.send(runtime)
+    return len(rows)
+
+
+async def _carry_out(
+    runtime: Runtime,
+    transaction: Transaction,
+    conversation: Conversation,
+    command: Command,
+    decision: Transition,
+) -> None:
+    now = runtime.clock.now()
+    key = conversation.key
+    if conversation.running_turn_id is not None:
+        await end_turns(
+            runtime,
+            transaction,
+            [
+                TurnEnd(
+                    turn=conversation.running_turn_id,
+                    conversation=key,
+                    state=TurnState.OBSOLETE,
+                    reason="authority_revoked",
+                    messages_freed=True,
+                )
+            ],
+        )
+        runtime.telemetry.work_invalidated.labels(reason="authority_revoked").inc()
+    await set_authority(
+        transaction,
+        key,
+        state=decision.state,
+        owner=decision.owner,
+        reason=decision.reason,
+        note=decision.note,
+        now=now,
+    )
+    await _settle_unsent(runtime, transaction, conversation, decision)
+    await record(
+        transaction,
+        [
+            Entry(
+                kind="authority",
+                conversation=key,
+                state=decision.state.value,
+                reason=decision.reason or command.value,
+                data={
+                    "command": command.value,
+                    "from": conversation.authority_state.value,
+                    "to": decision.state.value,
+                    "version": conversation.authority_version + 1,
+                    "owner": str(decision.owner) if decision.owner else None,
+                    "note": decision.note,
+                },
+            )
+        ],
+        now=now,
+    )
+    _measure(runtime, conversation, decision)
+
+
+async def _settle_unsent(
+    runtime: Runtime, transaction: Transaction, conversation: Conversation, decision: Transition
+) -> None:
+    now = runtime.clock.now()
+    key = conversation.key
+    was_pending = conversation.authority_state is AuthorityState.HANDOFF_PENDING
+    keeps_goodbye = decision.keeps_goodbye and was_pending
+    revoked = await transaction.fetch(
+        SQL["revoke_due"], now, key.account, key.id, keeps_goodbye, decision.revokes_operator
+    )
+    turns = {UUID(str(row["turn_id"])) for row in revoked if row["turn_id"] is not None}
+    if turns:
+        await transaction.execute(SQL["reopen_unbegun"], key.account, list(turns))
+    await transaction.execute(SQL["forbid_retry"], key.account, key.id, decision.revokes_operator)
+    await transaction.execute(SQL["restamp_unsent"], key.account, key.id, conversation.authority_version + 1)
+    entries = [
+        Entry(
+            kind="outbound", conversation=key, subject=row["id"], state="revoked", reason="authority_revoked"
+        )
+        for row in revoked
+    ]
+    await record(transaction, entries, now=now)
+    for row in revoked:
+        runtime.telemetry.outbound.labels(
+            author=row["author"], state="revoked", reason="authority_revoked"
+        ).inc()
+
+
+def _measure(runtime: Runtime, conversation: Conversation, decision: Transition) -> None:
+    if decision.state is AuthorityState.AI_ACTIVE:
+        runtime.telemetry.ai_resumed.inc()
+    if (
+        conversation.authority_state is AuthorityState.HANDOFF_PENDING
+        and decision.state is AuthorityState.HUMAN_ACTIVE
+    ):
+        waited = (conversation.now - conversation.authority_since).total_seconds()
+        runtime.telemetry.handoff_confirm_seconds.observe(max(0.0, waited))

@@ -1,0 +1,170 @@
+"""The verdict over a proposal: the order of checks of architecture section 8, first match decides. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from onevoice.flow.conversation.decide import Conversation
+from onevoice.flow.turn.decide import TurnFacts
+from onevoice.vocabulary import HandoffRequest, Proposal, TurnState, WhileRunning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The agent gave no proposal. ``retry`` says whether trying again can help."""
+
+    reason: str
+    retry: bool
+    retry_after_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The settings the gate compares with. Seconds throughout."""
+
+    max_wait_seconds: float
+    retry_for_seconds: float
+    min_confidence: float
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything the verdict depends on, read under the conversation's lock."""
+
+    conversation: Conversation
+    turn: TurnFacts
+    answer: Proposal | Failure
+    limits: Limits
+    wrote: bool
+    policy: HandoffRequest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What becomes of a turn.
+
+    ``seals`` makes the proposal's messages durable replies that have seen ``arrivals_seen``; ``parks`` seals them
+    where they cannot leave. ``answers`` closes the burst, else its messages are free again.
+    ``is_late`` marks a turn that had ended before: nothing is written.
+    """
+
+    state: TurnState
+    reason: str
+    seals: bool = False
+    parks: bool = False
+    answers: bool = False
+    arrivals_seen: int = 0
+    handoff: HandoffRequest | None = None
+    retry_in_seconds: float | None = None
+    is_late: bool = False
+
+
+def judge(facts: Facts) -> Verdict:
+    """Decide over a proposal: authority first, then newer messages, then what the agent asked for."""
+    turn, conversation = facts.turn, facts.conversation
+    if turn.state is not TurnState.RUNNING:
+        return Verdict(state=turn.state, reason=turn.reason or "lease_lost", is_late=True)
+    if turn.authority_version != conversation.authority_version:
+        return Verdict(state=TurnState.OBSOLETE, reason="authority_revoked")
+    if isinstance(facts.answer, Failure):
+        return _judge_failure(facts, facts.answer)
+    if _is_overtaken(facts):
+        return Verdict(state=TurnState.DISCARDED, reason="newer_message")
+    handoff = _choose_handoff(facts, facts.answer)
+    if handoff is not None:
+        return handoff
+    return _judge_messages(facts, facts.answer)
+
+
+def _judge_messages(facts: Facts, proposal: Proposal) -> Verdict:
+    if not proposal.messages:
+        reason = proposal.silence_reason or "no_reply"
+        return Verdict(state=TurnState.SILENT, reason=reason, answers=True)
+    if _is_window_closed(facts.conversation):
+        return Verdict(
+            state=TurnState.PARKED,
+            reason="needs_template",
+            seals=True,
+            parks=True,
+            answers=True,
+            arrivals_seen=_arrivals_seen(facts),
+        )
+    return Verdict(
+        state=TurnState.SEALED,
+        reason="answered",
+        seals=True,
+        answers=True,
+        arrivals_seen=_arrivals_seen(facts),
+    )
+
+
+def _is_overtaken(facts: Facts) -> bool:
+    """A newer message discards the reply, unless it tells of a write or the customer has waited long enough (I6)."""
+    conversation, turn = facts.conversation, facts.turn
+    if conversation.arrival_count <= turn.arrivals_seen:
+        return False
+    if conversation.now >= turn.open_since + timedelta(seconds=facts.limits.max_wait_seconds):
+        return False
+    match turn.while_running:
+        case WhileRunning.DISCARD:
+            return True
+        case WhileRunning.DISCARD_UNLESS_WROTE:
+            return not facts.wrote
+        case WhileRunning.ENQUEUE | WhileRunning.TRIAGE:
+            return False
+
+
+def _arrivals_seen(facts: Facts) -> int:
+    """What the reply counts as having seen: under ``triage`` only what its turn read, so that triage decides."""
+    if facts.turn.while_running is WhileRunning.TRIAGE:
+        return facts.turn.arrivals_seen
+    return facts.conversation.arrival_count
+
+
+def _choose_handoff(facts: Facts, proposal: Proposal) -> Verdict | None:
+    if proposal.handoff is not None:
+        return _handoff(facts, proposal.handoff, seals=bool(proposal.messages))
+    request = facts.policy
+    if request is None and _is_unsure(facts, proposal):
+        request = HandoffRequest(reason="low_confidence")
+    if request is None:
+        return None
+    # What tells of a write goes out first; any other text is only a suggestion to the operator.
+    return _handoff(facts, request, seals=facts.wrote and bool(proposal.messages))
+
+
+def _handoff(facts: Facts, request: HandoffRequest, *, seals: bool) -> Verdict:
+    return Verdict(
+        state=TurnState.HANDOFF,
+        reason=request.reason,
+        seals=seals,
+        parks=seals and _is_window_closed(facts.conversation),
+        arrivals_seen=facts.conversation.arrival_count,
+        handoff=request,
+    )
+
+
+def _is_unsure(facts: Facts, proposal: Proposal) -> bool:
+    confidence = proposal.confidence
+    return confidence is not None and confidence < facts.limits.min_confidence
+
+
+def _is_window_closed(conversation: Conversation) -> bool:
+    expires = conversation.window_expires_at
+    return expires is not None and expires <= conversation.now
+
+
+def _judge_failure(facts: Facts, failure: Failure) -> Verdict:
+    """Again after about 1 s, doubling, at most 30 s apart; no longer than ``retry_for``, then a human looks."""
+    conversation = facts.conversation
+    wait = min(30.0, float(2 ** min(conversation.agent_failure_count, 10)))
+    if failure.retry_after_seconds is not None:
+        wait = max(wait, failure.retry_after_seconds)
+    failing_since = conversation.agent_failing_since or conversation.now
+    gives_up_at = failing_since + timedelta(seconds=facts.limits.retry_for_seconds)
+    if not failure.retry or conversation.now + timedelta(seconds=wait) > gives_up_at:
+        handoff = HandoffRequest(reason="integration_failure", note=f"the agent failed: {failure.reason}")
+        return Verdict(state=TurnState.FAILED, reason=failure.reason, handoff=handoff)
+    return Verdict(state=TurnState.FAILED, reason=failure.reason, retry_in_seconds=wait)

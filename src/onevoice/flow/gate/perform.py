@@ -1,0 +1,202 @@
+"""Settle turns in batches: the verdict and its consequence in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from onevoice.flow.authority.decide import Command
+from onevoice.flow.authority.perform import request_transition
+from onevoice.flow.conversation import Conversation, lock, refresh
+from onevoice.flow.gate.decide import Facts, Failure, Limits, Verdict, judge
+from onevoice.flow.runtime import Runtime
+from onevoice.flow.turn.decide import Turn
+from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
+from onevoice.store.database import Transaction
+from onevoice.store.statements import load_statements
+from onevoice.vocabulary import Author, Proposal, TurnId, TurnState
+
+SQL = load_statements(__package__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """A turn with what its agent said. ``parts`` are the proposal's messages as its channel can carry them."""
+
+    turn: Turn
+    answer: Proposal | Failure
+    parts: tuple[str, ...] = ()
+
+
+def prepare(runtime: Runtime, turn: Turn, answer: Proposal | Failure) -> Settlement:
+    """Split the messages before any lock is taken; a removed channel's text stays whole and parks later."""
+    parts: list[str] = []
+    if isinstance(answer, Proposal):
+        channel = runtime.channels.get(turn.channel)
+        for message in answer.messages:
+            parts.extend(channel.split(message.text) if channel is not None else [message.text])
+    return Settlement(turn=turn, answer=answer, parts=tuple(parts))
+
+
+async def settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Verdict]:
+    """Decide over finished turns. A turn that had ended before gets its recorded end and changes nothing."""
+    now = runtime.clock.now()
+    verdicts: dict[TurnId, Verdict] = {}
+    async with runtime.database.transaction("settle_turns") as transaction:
+        keys = [settlement.turn.conversation for settlement in settlements]
+        locked = await lock(transaction, keys, now=now)
+        turns = await read_turns(
+            runtime, transaction, [(settled.turn.conversation, settled.turn.id) for settled in settlements]
+        )
+        for settlement in settlements:
+            turn = settlement.turn
+            verdicts[turn.id] = judge(
+                Facts(
+                    conversation=locked[turn.conversation],
+                    turn=turns[turn.id],
+                    answer=settlement.answer,
+                    limits=_limits(runtime),
+                    wrote=_wrote(settlement.answer),
+                )
+            )
+        standing = [settled for settled in settlements if not verdicts[settled.turn.id].is_late]
+        if standing:
+            await _save(runtime, transaction, standing, verdicts, locked)
+            nudges = await refresh(runtime, transaction, [settled.turn.conversation for settled in standing])
+        else:
+            nudges = None
+    if nudges is not None:
+        nudges.send(runtime)
+    for settlement in settlements:
+        _measure(runtime, verdicts[settlement.turn.id])
+    return [verdicts[settlement.turn.id] for settlement in settlements]
+
+
+async def _save(
+    runtime: Runtime,
+    transaction: Transaction,
+    settlements: Sequence[Settlement],
+    verdicts: Mapping[TurnId, Verdict],
+    locked: Mapping[object, Conversation],
+) -> None:
+    answered = [settled for settled in settlements if verdicts[settled.turn.id].answers]
+    if answered:
+        await transaction.execute(
+            SQL["answer_messages"],
+            [settled.turn.conversation.account for settled in answered],
+            [settled.turn.id for settled in answered],
+            [verdicts[settled.turn.id].state.value for settled in answered],
+        )
+    await end_turns(
+        runtime, transaction, [_end(settled, verdicts[settled.turn.id]) for settled in settlements]
+    )
+    versions: dict[TurnId, int] = {}
+    for settled in settlements:
+        verdict = verdicts[settled.turn.id]
+        conversation = locked[settled.turn.conversation]
+        versions[settled.turn.id] = conversation.authority_version
+        if verdict.handoff is not None:
+            versions[settled.turn.id] += 1
+            await request_transition(
+                runtime,
+                transaction,
+                _without_turn(conversation),
+                Command.REQUEST_HANDOFF,
+                reason=verdict.handoff.reason,
+                note=_note(verdict),
+            )
+    await _seal(
+        runtime, transaction, [s for s in settlements if verdicts[s.turn.id].seals], verdicts, versions
+    )
+    await transaction.execute(
+        SQL["note_agent_outcome"],
+        runtime.clock.now(),
+        [settled.turn.conversation.account for settled in settlements],
+        [settled.turn.conversation.id for settled in settlements],
+        [isinstance(settled.answer, Failure) for settled in settlements],
+        [verdicts[settled.turn.id].retry_in_seconds for settled in settlements],
+    )
+
+
+async def _seal(
+    runtime: Runtime,
+    transaction: Transaction,
+    settlements: Sequence[Settlement],
+    verdicts: Mapping[TurnId, Verdict],
+    versions: Mapping[TurnId, int],
+) -> None:
+    sealed = [
+        (settled, number, text)
+        for settled in settlements
+        for number, text in enumerate(settled.parts, start=1)
+    ]
+    if not sealed:
+        return
+    await transaction.execute(
+        SQL["seal_messages"],
+        runtime.clock.now(),
+        runtime.settings.outbox.hold_seconds,
+        [settled.turn.conversation.account for settled, _, _ in sealed],
+        [runtime.chance.new_id() for _ in sealed],
+        [settled.turn.conversation.id for settled, _, _ in sealed],
+        [settled.turn.channel for settled, _, _ in sealed],
+        [Author.AI.value for _ in sealed],
+        [settled.turn.id for settled, _, _ in sealed],
+        [f"{settled.turn.id}:{number}" for settled, number, _ in sealed],
+        [number for _, number, _ in sealed],
+        [len(settled.parts) for settled, _, _ in sealed],
+        [text for _, _, text in sealed],
+        [verdicts[settled.turn.id].parks for settled, _, _ in sealed],
+        [versions[settled.turn.id] for settled, _, _ in sealed],
+        [verdicts[settled.turn.id].arrivals_seen for settled, _, _ in sealed],
+        [_wrote(settled.answer) for settled, _, _ in sealed],
+    )
+
+
+def _end(settlement: Settlement, verdict: Verdict) -> TurnEnd:
+    answer = settlement.answer
+    proposal = answer if isinstance(answer, Proposal) else None
+    return TurnEnd(
+        turn=settlement.turn.id,
+        conversation=settlement.turn.conversation,
+        state=verdict.state,
+        reason=verdict.reason,
+        messages_freed=not verdict.answers,
+        wrote=_wrote(answer),
+        confidence=proposal.confidence if proposal else None,
+        usage=proposal.usage if proposal else None,
+    )
+
+
+def _wrote(answer: Proposal | Failure) -> bool:
+    return isinstance(answer, Proposal) and answer.wrote
+
+
+def _note(verdict: Verdict) -> str | None:
+    if verdict.handoff is None:
+        return None
+    lines = [line for line in (verdict.handoff.note, verdict.handoff.summary) if line]
+    return "\n".join(lines) or None
+
+
+def _without_turn(conversation: Conversation) -> Conversation:
+    """The settled turn has ended in this transaction: the transition must not end it again."""
+    return replace(conversation, running_turn_id=None)
+
+
+def _limits(runtime: Runtime) -> Limits:
+    turns = runtime.settings.turns
+    return Limits(
+        max_wait_seconds=turns.max_wait_seconds,
+        retry_for_seconds=turns.retry_for_seconds,
+        min_confidence=runtime.settings.agent.min_confidence,
+    )
+
+
+def _measure(runtime: Runtime, verdict: Verdict) -> None:
+    telemetry = runtime.telemetry
+    telemetry.turns.labels(verdict=verdict.state.value, reason=verdict.reason).inc()
+    if verdict.state in (TurnState.OBSOLETE, TurnState.ABANDONED) or verdict.is_late:
+        telemetry.stale_blocked.labels(at="gate").inc()
+    if verdict.state is TurnState.DISCARDED:
+        telemetry.work_invalidated.labels(reason=verdict.reason).inc()

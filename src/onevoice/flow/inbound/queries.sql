@@ -1,0 +1,177 @@
+-- name: receive_messages
+-- One statement, one round trip: messages once for ever, then conversations in id order with their arrivals and timers.
+-- The timer and triage are decided from columns of the row this statement locks, never from others.
+with clock as materialized (
+    select coalesce($1::timestamptz, clock_timestamp()) as now
+), item as (
+    select i.*
+    from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::boolean[], $9::text[],
+                $10::boolean[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[],
+                $17::text[], $18::timestamptz[], $19::timestamptz[], $20::bytea[])
+        with ordinality
+        as i (account_id, channel, external_id, id, derived_id, contact_address, replaces_address, contact_name,
+              is_arrival, state, state_reason, type, text, target_external_id, target_pending,
+              reply_to_external_id, sent_at, window_expires_at, raw, ord)
+), alias as (
+    select a.ord, a.position, a.alias, i.account_id, i.channel
+    from unnest($21::bigint[], $22::integer[], $23::text[]) as a (ord, position, alias)
+    join item i on i.ord = a.ord
+), known as (
+    select distinct on (a.ord) a.ord, c.conversation_id
+    from alias a
+    join contact_alias c on c.account_id = a.account_id and c.channel = a.channel and c.alias = a.alias
+    order by a.ord, a.position
+), placed as (
+    select i.*, coalesce(k.conversation_id, i.derived_id) as conversation_id
+    from item i
+    left join known k on k.ord = i.ord
+), fresh as (
+    insert into inbound_message (account_id, id, conversation_id, channel, external_id, type, text, state,
+        state_reason, target_external_id, target_pending, reply_to_external_id, sent_at, received_at, raw)
+    select p.account_id, p.id, p.conversation_id, p.channel, p.external_id, p.type, p.text, p.state,
+        p.state_reason, p.target_external_id, p.target_pending, p.reply_to_external_id, p.sent_at, clock.now, p.raw
+    from placed p, clock
+    order by p.account_id, p.channel, p.external_id, p.ord
+    on conflict (account_id, channel, external_id) do nothing
+    returning account_id, id, conversation_id
+), arrived as (
+    select p.account_id, p.conversation_id, min(p.channel) as channel,
+        (array_agg(p.contact_address order by p.replaces_address desc, p.ord desc))[1] as contact_address,
+        bool_or(p.replaces_address) as replaces_address,
+        (array_agg(p.contact_name order by p.ord desc) filter (where p.contact_name is not null))[1] as contact_name,
+        count(*) filter (where p.is_arrival) as arrival_count,
+        max(p.window_expires_at) as window_expires_at
+    from placed p
+    join fresh f on f.account_id = p.account_id and f.id = p.id
+    group by p.account_id, p.conversation_id
+), touched as (
+    insert into conversation as c (account_id, id, channel, contact_address, contact_name, authority_since,
+        arrival_count, open_since, turn_due_at, window_expires_at, last_inbound_at, last_activity_at)
+    select a.account_id, a.conversation_id, a.channel, a.contact_address, a.contact_name, clock.now,
+        a.arrival_count,
+        case when a.arrival_count > 0 then clock.now end,
+        case when a.arrival_count > 0 then clock.now + make_interval(secs => least($24::float8, $25::float8)) end,
+        a.window_expires_at, clock.now, clock.now
+    from arrived a, clock
+    order by a.account_id, a.conversation_id
+    on conflict (account_id, id) do update set
+        contact_address = case
+            when (select r.replaces_address from arrived r
+                  where r.account_id = excluded.account_id and r.conversation_id = excluded.id)
+            then excluded.contact_address else c.contact_address end,
+        contact_name = coalesce(excluded.contact_name, c.contact_name),
+        arrival_count = c.arrival_count + excluded.arrival_count,
+        open_since = case when excluded.arrival_count > 0 then coalesce(c.open_since, excluded.open_since)
+            else c.open_since end,
+        turn_due_at = case
+            when excluded.arrival_count = 0 then c.turn_due_at
+            when c.authority_state = 'AI_ACTIVE' and c.running_turn_id is null and not c.reply_waiting
+            then greatest(
+                least(excluded.last_inbound_at + make_interval(secs => $24::float8),
+                      coalesce(c.open_since, excluded.open_since) + make_interval(secs => $25::float8)),
+                c.turn_not_before)
+            end,
+        triage_due_at = case
+            when excluded.arrival_count > 0 and c.reply_waiting and c.authority_state = 'AI_ACTIVE'
+            then excluded.last_inbound_at else c.triage_due_at end,
+        window_expires_at = greatest(c.window_expires_at, excluded.window_expires_at),
+        last_inbound_at = excluded.last_inbound_at,
+        last_activity_at = excluded.last_activity_at
+    returning c.account_id, c.id, c.turn_due_at, c.triage_due_at, c.running_turn_id
+), learned as (
+    insert into contact_alias (account_id, channel, alias, conversation_id)
+    select distinct on (a.account_id, a.channel, a.alias) a.account_id, a.channel, a.alias, p.conversation_id
+    from alias a
+    join placed p on p.ord = a.ord
+    join fresh f on f.account_id = p.account_id and f.id = p.id
+    where not exists (
+        select from contact_alias k where k.account_id = a.account_id and k.channel = a.channel and k.alias = a.alias)
+    order by a.account_id, a.channel, a.alias, a.ord
+    on conflict (account_id, channel, alias) do nothing
+), told as (
+    insert into journal (account_id, at, kind, conversation_id, subject_id, state, reason, data)
+    select p.account_id, clock.now, 'inbound', p.conversation_id, p.id, p.state, p.state_reason,
+        jsonb_build_object('type', p.type)
+    from placed p
+    join fresh f on f.account_id = p.account_id and f.id = p.id
+    cross join clock
+    order by p.ord
+)
+select p.ord, p.conversation_id, f.id is not null as is_new,
+    extract(epoch from t.turn_due_at - clock.now)::float8 as turn_in,
+    extract(epoch from t.triage_due_at - clock.now)::float8 as triage_in,
+    t.running_turn_id,
+    f.id is not null and exists (
+        select from inbound_message waiting
+        where waiting.account_id = p.account_id and waiting.channel = p.channel and waiting.target_pending
+            and waiting.target_external_id = p.external_id) as is_awaited
+from placed p
+cross join clock
+left join fresh f on f.account_id = p.account_id and f.id = p.id
+left join touched t on t.account_id = p.account_id and t.id = p.conversation_id
+order by p.ord;
+
+-- name: find_conversations_of_aliases
+-- Two rows for one item mean that two contacts turned out to be one.
+select distinct a.ord, c.conversation_id
+from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as a (ord, account_id, channel, alias)
+join contact_alias c on c.account_id = a.account_id and c.channel = a.channel and c.alias = a.alias
+order by a.ord, c.conversation_id;
+
+-- name: keep_unknown_events
+insert into unknown_event (account_id, id, channel, reason, digest, received_at, raw)
+select u.account_id, u.id, u.channel, u.reason, u.digest, (select coalesce($1::timestamptz, clock_timestamp())), u.raw
+from unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::bytea[], $7::bytea[])
+    as u (account_id, id, channel, reason, digest, raw)
+order by u.account_id, u.channel, u.digest
+on conflict (account_id, channel, digest) do nothing;
+
+-- name: find_pending_amendments
+-- Edits and revokes whose target has arrived; the sweep repeats what a crash left.
+select amendment.account_id, target.conversation_id, amendment.id
+from inbound_message amendment
+join inbound_message target
+    on target.account_id = amendment.account_id and target.channel = amendment.channel
+    and target.external_id = amendment.target_external_id
+where amendment.target_pending
+order by amendment.seq
+limit $1::integer;
+
+-- name: load_pending_amendments
+-- Under the lock: what still waits to be applied in this conversation, oldest first, with the reply its target had.
+select amendment.id, amendment.state_reason as kind, amendment.text as new_text,
+    target.id as target_id, target.state, target.turn_id,
+    (select count(*) from outbound_message o
+     where o.account_id = target.account_id and o.turn_id = target.turn_id and o.author = 'ai') as reply_part_count,
+    (select count(*) from outbound_message o
+     where o.account_id = target.account_id and o.turn_id = target.turn_id and o.author = 'ai'
+        and o.state = 'due' and o.attempt_count = 0) as reply_unsent_count,
+    coalesce((select bool_or(o.wrote) from outbound_message o
+     where o.account_id = target.account_id and o.turn_id = target.turn_id and o.author = 'ai'), false) as reply_wrote,
+    (select coalesce($1::timestamptz, clock_timestamp())) as now
+from inbound_message amendment
+join inbound_message target
+    on target.account_id = amendment.account_id and target.channel = amendment.channel
+    and target.external_id = amendment.target_external_id
+where amendment.account_id = $2::text and target.conversation_id = $3::uuid and amendment.target_pending
+order by amendment.seq;
+
+-- name: close_amendment
+update inbound_message
+set target_pending = false, conversation_id = $3::uuid
+where account_id = $1::text and id = $2::uuid;
+
+-- name: amend_target
+-- A withdrawn message keeps its text for the operator; the agent no longer sees it.
+update inbound_message
+set text = case when $4::boolean then text else $5::text end,
+    state = case when $4::boolean then 'withdrawn' else state end,
+    state_reason = case when $4::boolean then 'revoked_by_customer' else state_reason end,
+    amended_at = (select coalesce($1::timestamptz, clock_timestamp()))
+where account_id = $2::text and id = $3::uuid;
+
+-- name: count_amendment
+update conversation
+set arrival_count = arrival_count + 1,
+    last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
+where account_id = $2::text and id = $3::uuid;

@@ -1,0 +1,210 @@
+"""Begin sends in batches: who may leave is decided and durable before any byte is on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onevoice.flow.conversation import Conversation, ConversationKey, Entry, record, refresh
+from onevoice.flow.conversation.perform import read_conversation, read_row
+from onevoice.flow.outbox.decide import Begin, Drop, Hold, Lane, Message, decide_begin
+from onevoice.flow.runtime import Runtime
+from onevoice.ports.channel import Delivery
+from onevoice.store.database import Transaction
+from onevoice.store.statements import load_statements
+from onevoice.vocabulary import Author, ChannelName, OutboundState
+
+SQL = load_statements(__package__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """An attempt that is durable and may now be made; ``delivery.deadline`` bounds its first byte."""
+
+    conversation: ConversationKey
+    channel: ChannelName
+    message: Message
+    attempt: int
+    delivery: Delivery
+
+
+async def begin_sends(runtime: Runtime, *, limit: int) -> list[Begun]:
+    """Look at every lane that is due; start an attempt for each head that may leave now."""
+    now = runtime.clock.now()
+    # The stopwatch starts before the statement is issued: the database's deadline can only be later than ours.
+    deadline = runtime.clock.monotonic() + runtime.settings.outbox.send_timeout_seconds
+    async with runtime.database.transaction("begin_sends") as transaction:
+        rows = await transaction.fetch(SQL["lock_due_lanes"], now, limit)
+        if not rows:
+            return []
+        conversations = {found.key: found for found in map(read_conversation, rows)}
+        lanes = await _read_lanes(runtime, transaction, conversations)
+        chosen = [(lane, decide_begin(lane)) for lane in lanes]
+        begun = await _begin(runtime, transaction, chosen, deadline)
+        await _hold(runtime, transaction, chosen)
+        await _drop(runtime, transaction, chosen)
+        nudges = await refresh(runtime, transaction, conversations)
+    nudges.send(runtime)
+    return begun
+
+
+async def _read_lanes(
+    runtime: Runtime, transaction: Transaction, conversations: Mapping[ConversationKey, Conversation]
+) -> list[Lane]:
+    rows = await transaction.fetch(
+        SQL["read_heads"],
+        runtime.clock.now(),
+        [key.account for key in conversations],
+        [key.id for key in conversations],
+    )
+    return [
+        _lane(runtime, conversations[ConversationKey(row["account_id"], row["conversation_id"])], row)
+        for row in rows
+    ]
+
+
+def _lane(runtime: Runtime, conversation: Conversation, row: Mapping[str, Any]) -> Lane:
+    channel = runtime.channels.get(row["channel"])
+    return Lane(
+        conversation=conversation,
+        head=read_message(row),
+        channel_known=channel is not None,
+        channel_paused=bool(row["channel_paused"]),
+        channel_slow_until=row["slow_until"],
+        ladder_seconds=runtime.settings.outbox.hold_ladder_seconds,
+        pair_burst=channel.pair_burst if channel is not None else None,
+        pair_seconds=channel.pair_seconds if channel is not None else 1.0,
+    )
+
+
+def read_message(row: Mapping[str, Any]) -> Message:
+    return read_row(Message, row, author=Author(row["author"]), state=OutboundState(row["state"]))
+
+
+async def _begin(
+    runtime: Runtime,
+    transaction: Transaction,
+    chosen: Sequence[tuple[Lane, Begin | Hold | Drop]],
+    deadline: float,
+) -> list[Begun]:
+    starting = [(lane, choice) for lane, choice in chosen if isinstance(choice, Begin)]
+    if not starting:
+        return []
+    now = runtime.clock.now()
+    keys = [lane.conversation.key for lane, _ in starting]
+    rows = await transaction.fetch(
+        SQL["start_attempts"],
+        now,
+        runtime.settings.outbox.send_timeout_seconds,
+        [key.account for key in keys],
+        [lane.head.id for lane, _ in starting],
+    )
+    await transaction.execute(
+        SQL["spend_pair_credit"],
+        now,
+        [key.account for key in keys],
+        [key.id for key in keys],
+        [choice.pair_spent for _, choice in starting],
+    )
+    attempts = {row["outbound_id"]: row["attempt"] for row in rows}
+    return [_begun(lane, attempts[lane.head.id], deadline) for lane, _ in starting]
+
+
+def _begun(lane: Lane, attempt: int, deadline: float) -> Begun:
+    head = lane.head
+    return Begun(
+        conversation=lane.conversation.key,
+        channel=head.channel,
+        message=head,
+        attempt=attempt,
+        delivery=Delivery(
+            address=lane.conversation.contact_address,
+            text=head.text,
+            correlation_id=f"{head.id}.{attempt}",
+            deadline=deadline,
+            key=head.key,
+        ),
+    )
+
+
+async def _hold(
+    runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Begin | Hold | Drop]]
+) -> None:
+    held = [(lane, choice) for lane, choice in chosen if isinstance(choice, Hold)]
+    if not held:
+        return
+    await transaction.execute(
+        SQL["hold_messages"],
+        [lane.conversation.key.account for lane, _ in held],
+        [lane.head.id for lane, _ in held],
+        [choice.until for _, choice in held],
+        [choice.counts for _, choice in held],
+    )
+    climbed = [(lane, choice) for lane, choice in held if choice.counts]
+    await record(
+        transaction,
+        [
+            Entry(
+                kind="triage",
+                conversation=lane.conversation.key,
+                subject=lane.head.turn_id,
+                state="held",
+                reason=choice.reason,
+                data={"try": lane.head.hold_try_count + 1},
+            )
+            for lane, choice in climbed
+        ],
+        now=runtime.clock.now(),
+    )
+
+
+async def _drop(
+    runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Begin | Hold | Drop]]
+) -> None:
+    dropped = [(lane, choice) for lane, choice in chosen if isinstance(choice, Drop)]
+    if not dropped:
+        return
+    now = runtime.clock.now()
+    keys = [lane.conversation.key for lane, _ in dropped]
+    rows = await transaction.fetch(
+        SQL["drop_messages"],
+        now,
+        [key.account for key in keys],
+        [lane.head.id for lane, _ in dropped],
+        [choice.state.value for _, choice in dropped],
+        [choice.reason for _, choice in dropped],
+    )
+    undecided = [lane.conversation.key for lane, choice in dropped if choice.reason == "triage_undecided"]
+    if undecided:
+        await transaction.execute(
+            SQL["cover_arrivals"], [key.account for key in undecided], [key.id for key in undecided]
+        )
+    await record_outbound(runtime, transaction, rows)
+    for _, choice in dropped:
+        if choice.state is OutboundState.REVOKED:
+            runtime.telemetry.stale_blocked.labels(at="send").inc()
+
+
+async def record_outbound(
+    runtime: Runtime, transaction: Transaction, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Journal and count messages whose state just changed; ``rows`` carry account, conversation, id and state."""
+    await record(
+        transaction,
+        [
+            Entry(
+                kind="outbound",
+                conversation=ConversationKey(row["account_id"], row["conversation_id"]),
+                subject=row["id"],
+                state=row["state"],
+                reason=row["reason"],
+            )
+            for row in rows
+        ],
+        now=runtime.clock.now(),
+    )
+    for row in rows:
+        runtime.telemetry.outbound.labels(
+            author=row["author"], state=row["state"], reason=row["reason"] or ""
+        ).inc()

@@ -1,0 +1,81 @@
+"""What follows when the message on the wire is resolved, by its sender or by the channel's word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from onevoice.flow.authority.decide import Command
+from onevoice.flow.authority.perform import request_transition
+from onevoice.flow.conversation import Conversation, ConversationKey
+from onevoice.flow.runtime import Runtime
+from onevoice.store.database import Transaction
+from onevoice.store.statements import load_statements
+from onevoice.vocabulary import AuthorityState, ChannelName, OutboundId, StopAi
+
+SQL = load_statements(__package__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """How far an error of the channel stops automation, and where."""
+
+    key: ConversationKey
+    channel: ChannelName
+    extent: StopAi
+    code: str
+
+
+async def stop_automation(
+    runtime: Runtime,
+    transaction: Transaction,
+    locked: Mapping[ConversationKey, Conversation],
+    stops: Sequence[Stop],
+) -> None:
+    """Pause the number, or hand the conversation to a human, as the channel's error table says."""
+    for stop in stops:
+        match stop.extent:
+            case StopAi.NO:
+                continue
+            case StopAi.CHANNEL:
+                await transaction.execute(
+                    SQL["pause_channel"],
+                    runtime.clock.now(),
+                    stop.key.account,
+                    stop.channel,
+                    f"channel_error_{stop.code}",
+                )
+            case StopAi.CONVERSATION:
+                await request_transition(
+                    runtime,
+                    transaction,
+                    locked[stop.key],
+                    Command.REQUEST_HANDOFF,
+                    reason="delivery_failed",
+                    note=f"the channel refused a message with error {stop.code}",
+                )
+
+
+async def pace_next_parts(
+    runtime: Runtime, transaction: Transaction, sent: Sequence[tuple[ConversationKey, OutboundId]]
+) -> None:
+    """Keep the next part of each reply at its distance from the one that left."""
+    await transaction.execute(
+        SQL["pace_next_part"],
+        runtime.settings.outbox.part_interval_seconds,
+        [key.account for key, _ in sent],
+        [message for _, message in sent],
+    )
+
+
+async def confirm_takeovers(
+    runtime: Runtime,
+    transaction: Transaction,
+    locked: Mapping[ConversationKey, Conversation],
+    keys: Sequence[ConversationKey],
+) -> None:
+    """Whoever removes the last in-flight effect confirms a waiting takeover (I1)."""
+    for key in sorted(set(keys)):
+        conversation = locked[key]
+        if conversation.authority_state is AuthorityState.HANDOFF_PENDING:
+            await request_transition(runtime, transaction, conversation, Command.CONFIRM)

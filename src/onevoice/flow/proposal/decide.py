@@ -1,0 +1,46 @@
+"""What the agent is given: the burst as one user turn and what the customer actually saw before it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from onevoice.vocabulary import BurstMessage, HistoryItem, MessageId, OutboundState
+
+ROLE_OF_AUTHOR = {"ai": "assistant", "system": "assistant", "operator": "operator", "device": "operator"}
+
+
+def describe_burst(rows: Sequence[Mapping[str, Any]]) -> tuple[BurstMessage, ...]:
+    return tuple(
+        BurstMessage(
+            id=MessageId(row["id"]),
+            type=row["type"],
+            text=row["text"],
+            transcription=row["transcription"],
+            at=row["at"],
+        )
+        for row in rows
+    )
+
+
+def describe_history(rows: Sequence[Mapping[str, Any]]) -> tuple[HistoryItem, ...]:
+    """Oldest first. Uncertain messages are marked so, and a released reply that has not left as on its way."""
+    return tuple(
+        HistoryItem(
+            role="customer" if row["author"] == "customer" else ROLE_OF_AUTHOR[row["author"]],
+            text=row["text"] or "",
+            at=row["at"],
+            state=_mark(row["state"]),
+        )
+        for row in reversed(rows)
+    )
+
+
+def _mark(state: str | None) -> str | None:
+    match state:
+        case OutboundState.UNCERTAIN:
+            return "uncertain"
+        case OutboundState.DUE | OutboundState.SENDING:
+            return "on_its_way"
+        case _:
+            return None

@@ -1,0 +1,31 @@
+-- name: load_burst
+-- Exactly the messages the turn claimed and still holds; one withdrawn meanwhile is not shown.
+select m.id, m.type, m.text, m.transcription, coalesce(m.sent_at, m.received_at) as at
+from inbound_message m
+where m.account_id = $1::text and m.turn_id = $2::uuid and m.state = 'claimed'
+order by m.seq;
+
+-- name: load_contact
+select c.contact_address, c.contact_name
+from conversation c
+where c.account_id = $1::text and c.id = $2::uuid;
+
+-- name: load_history
+-- What the customer saw or said before this turn, newest first: never what was cancelled, superseded or revoked.
+select h.author, h.text, h.at, h.state
+from (
+    (select 'customer' as author, coalesce(m.transcription, m.text) as text, m.received_at as at, null as state
+     from inbound_message m
+     where m.account_id = $1::text and m.conversation_id = $2::uuid and m.state in ('answered', 'cancelled')
+     order by m.seq desc
+     limit $3::integer)
+    union all
+    (select o.author, o.text, coalesce(o.sent_at, o.sealed_at) as at, o.state
+     from outbound_message o
+     where o.account_id = $1::text and o.conversation_id = $2::uuid
+        and o.state in ('due', 'sending', 'sent', 'delivered', 'read', 'played', 'uncertain')
+     order by o.seq desc
+     limit $3::integer)
+) h
+order by h.at desc
+limit $3::integer;

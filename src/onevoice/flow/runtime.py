@@ -1,0 +1,33 @@
+"""What every step is given: the store, the ports and the settings. Built once, by the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from onevoice.ports.agent import Agent
+from onevoice.ports.chance import Chance
+from onevoice.ports.channel import Channel
+from onevoice.ports.clock import Clock
+from onevoice.ports.triage import Decider
+from onevoice.ports.wakeup import Wakeup
+from onevoice.settings import Settings
+from onevoice.store.database import Database
+from onevoice.telemetry import Telemetry
+from onevoice.vocabulary import ChannelName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """``worker`` names this process in turns and journal; it carries no meaning beyond that."""
+
+    database: Database
+    clock: Clock
+    chance: Chance
+    wakeup: Wakeup
+    telemetry: Telemetry
+    settings: Settings
+    channels: Mapping[ChannelName, Channel]
+    agent: Agent
+    decider: Decider
+    worker: str

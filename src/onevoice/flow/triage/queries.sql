@@ -1,0 +1,54 @@
+-- name: lock_due_triage
+-- The due time is also the lease: it moves on while a decider is asked, and comes back if nobody answers.
+select c.account_id, c.id, c.channel, c.contact_address, c.contact_name, c.authority_state, c.authority_version,
+       c.authority_owner, c.authority_reason, c.authority_since, c.arrival_count, c.arrivals_decided, c.open_since,
+       c.turn_due_at, c.running_turn_id, c.reply_waiting, c.lost_turn_count, c.agent_failure_count,
+       c.agent_failing_since, c.window_expires_at, c.pair_spent_count, c.pair_spent_at, c.pair_slow_count,
+       c.last_inbound_at, (select coalesce($1::timestamptz, clock_timestamp())) as now
+from conversation c
+where c.triage_due_at <= (select coalesce($1::timestamptz, clock_timestamp()))
+order by c.triage_due_at
+limit $2::integer
+for update of c skip locked;
+
+-- name: postpone_triage
+update conversation c
+set triage_due_at = (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $2::float8)
+from unnest($3::text[], $4::uuid[]) as w (account_id, id)
+where c.account_id = w.account_id and c.id = w.id;
+
+-- name: read_held_replies
+-- Unsent AI replies of locked conversations, by turn, in lane order.
+select o.account_id, o.conversation_id, o.turn_id as turn, min(o.seq) as seq,
+    exists (
+        select from outbound_message begun
+        where begun.account_id = o.account_id and begun.turn_id = o.turn_id and begun.attempt_count > 0) as has_begun,
+    bool_or(o.wrote) as wrote,
+    bool_or(o.state = 'parked') as is_parked,
+    array_agg(o.text order by o.seq) as texts,
+    (select t.open_since from turn t where t.account_id = o.account_id and t.id = o.turn_id) as open_since
+from unnest($1::text[], $2::uuid[]) as wanted (account_id, id)
+join outbound_message o on o.account_id = wanted.account_id and o.conversation_id = wanted.id
+where o.author = 'ai' and (o.state = 'due' or (o.state = 'parked' and o.reason = 'needs_template'))
+group by o.account_id, o.conversation_id, o.turn_id
+order by o.account_id, o.conversation_id, min(o.seq);
+
+-- name: read_overtaken
+-- What the held replies answer.
+select m.turn_id, coalesce(m.transcription, m.text) as text
+from inbound_message m
+where m.account_id = $1::text and m.turn_id = any($2::uuid[]) and m.state = 'answered'
+order by m.seq;
+
+-- name: read_newer
+-- What arrived since: open messages of the conversation.
+select coalesce(m.transcription, m.text) as text
+from inbound_message m
+where m.account_id = $1::text and m.conversation_id = $2::uuid and m.state = 'open'
+order by m.seq
+limit $3::integer;
+
+-- name: cover_decided
+update conversation
+set arrivals_decided = arrival_count
+where account_id = $1::text and id = $2::uuid;

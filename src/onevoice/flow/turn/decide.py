@@ -1,0 +1,82 @@
+"""Whether a conversation whose timer fired gets a turn, and what a lost turn leads to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from onevoice.flow.conversation.decide import Conversation, ConversationKey
+from onevoice.vocabulary import AuthorityState, ChannelName, MessageId, TurnId, TurnState, WhileRunning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMessage:
+    """An open inbound message of a conversation whose timer fired."""
+
+    id: MessageId
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A claimed turn, as its worker carries it."""
+
+    id: TurnId
+    conversation: ConversationKey
+    channel: ChannelName
+    attempt: int
+    authority_version: int
+    arrivals_seen: int
+    open_since: datetime
+    message_ids: tuple[MessageId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFacts:
+    """A turn's row under the conversation's lock."""
+
+    id: TurnId
+    state: TurnState
+    reason: str | None
+    attempt: int
+    authority_version: int
+    while_running: WhileRunning
+    arrivals_seen: int
+    open_since: datetime
+    message_ids: tuple[MessageId, ...]
+
+
+def choose_turn(
+    conversation: Conversation, messages: Sequence[OpenMessage], *, new_id: TurnId
+) -> Turn | None:
+    """Claim exactly the messages read, or nothing.
+
+    The timer already says that a turn is allowed; authority and the running turn are looked at
+    again all the same, because only the locked row is the truth.
+    """
+    if conversation.authority_state is not AuthorityState.AI_ACTIVE:
+        return None
+    if conversation.running_turn_id is not None or not messages:
+        return None
+    return Turn(
+        id=new_id,
+        conversation=conversation.key,
+        channel=conversation.channel,
+        attempt=conversation.lost_turn_count + conversation.agent_failure_count + 1,
+        authority_version=conversation.authority_version,
+        arrivals_seen=conversation.arrival_count,
+        open_since=min(message.received_at for message in messages),
+        message_ids=tuple(message.id for message in messages),
+    )
+
+
+def is_given_up(lost_turn_count: int, *, attempts_max: int) -> bool:
+    """After so many turns lost with their worker a human must look: the burst itself may be what kills them."""
+    return lost_turn_count >= attempts_max
+
+
+def measure_gaps(messages: Sequence[OpenMessage]) -> list[float]:
+    """Seconds between neighbouring messages of one burst, for the window's metric."""
+    times = sorted(message.received_at for message in messages)
+    return [(later - earlier).total_seconds() for earlier, later in zip(times, times[1:], strict=False)]

@@ -1,0 +1,96 @@
+-- name: lock_due_conversations
+-- SKIP LOCKED keeps two workers off one conversation; a skipped one is due again at the next look.
+select c.account_id, c.id, c.channel, c.contact_address, c.contact_name, c.authority_state, c.authority_version,
+       c.authority_owner, c.authority_reason, c.authority_since, c.arrival_count, c.arrivals_decided, c.open_since,
+       c.turn_due_at, c.running_turn_id, c.reply_waiting, c.lost_turn_count, c.agent_failure_count,
+       c.agent_failing_since, c.window_expires_at, c.pair_spent_count, c.pair_spent_at, c.pair_slow_count,
+       c.last_inbound_at, (select coalesce($1::timestamptz, clock_timestamp())) as now
+from conversation c
+where c.turn_due_at <= (select coalesce($1::timestamptz, clock_timestamp()))
+order by c.turn_due_at
+limit $2::integer
+for update of c skip locked;
+
+-- name: read_open_messages
+-- Read after the lock was taken in a statement of its own: nothing commits a message unseen by this.
+select m.account_id, m.conversation_id, m.id, m.received_at
+from unnest($1::text[], $2::uuid[]) as wanted (account_id, id)
+cross join lateral (
+    select o.account_id, o.conversation_id, o.id, o.received_at, o.seq
+    from inbound_message o
+    where o.account_id = wanted.account_id and o.conversation_id = wanted.id and o.state = 'open'
+    order by o.seq
+    limit $3::integer
+) m
+order by m.account_id, m.conversation_id, m.seq;
+
+-- name: start_turns
+insert into turn (account_id, id, conversation_id, state, attempt, authority_version, while_running,
+    configuration_version, message_ids, arrivals_seen, open_since, worker, started_at, lease_until)
+select t.account_id, t.id, t.conversation_id, 'running', t.attempt, t.authority_version, $2::text, $3::text,
+    array(select m.id from unnest($12::uuid[], $13::uuid[]) as m (turn_id, id) where m.turn_id = t.id),
+    t.arrivals_seen, t.open_since, $4::text, (select coalesce($1::timestamptz, clock_timestamp())),
+    (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $5::float8)
+from unnest($6::text[], $7::uuid[], $8::uuid[], $9::integer[], $10::bigint[], $11::bigint[], $14::timestamptz[])
+    as t (account_id, id, conversation_id, attempt, authority_version, arrivals_seen, open_since);
+
+-- name: claim_messages
+update inbound_message m
+set state = 'claimed', turn_id = w.turn_id
+from unnest($1::text[], $2::uuid[], $3::uuid[]) as w (account_id, id, turn_id)
+where m.account_id = w.account_id and m.id = w.id and m.state = 'open';
+
+-- name: set_running
+update conversation c
+set running_turn_id = w.turn_id, turn_due_at = null
+from unnest($1::text[], $2::uuid[], $3::uuid[]) as w (account_id, id, turn_id)
+where c.account_id = w.account_id and c.id = w.id;
+
+-- name: renew_leases
+-- Those not returned have ended meanwhile: their worker learns it and stops.
+update turn
+set lease_until = (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $2::float8)
+where (account_id, id) in (select * from unnest($3::text[], $4::uuid[])) and state = 'running'
+returning account_id, id;
+
+-- name: find_lost_turns
+select account_id, conversation_id, id
+from turn
+where state = 'running' and lease_until < (select coalesce($1::timestamptz, clock_timestamp()))
+order by lease_until
+limit $2::integer;
+
+-- name: read_turns
+-- Under the lock of their conversations.
+select t.account_id, t.id, t.conversation_id, t.state, t.reason, t.attempt, t.authority_version, t.while_running,
+    t.arrivals_seen, t.open_since, t.message_ids, t.lease_until,
+    (select coalesce($1::timestamptz, clock_timestamp())) as now
+from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
+join turn t on t.account_id = wanted.account_id and t.id = wanted.id;
+
+-- name: end_turns
+-- Only a running turn ends, and only once; the reason is kept for whoever returns late.
+update turn t
+set state = w.state, reason = w.reason, wrote = w.wrote, confidence = w.confidence, usage = w.usage,
+    ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
+from unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::boolean[], $7::float8[], $8::jsonb[])
+    as w (account_id, id, state, reason, wrote, confidence, usage)
+where t.account_id = w.account_id and t.id = w.id and t.state = 'running';
+
+-- name: free_messages
+-- What a turn claimed and did not answer is open again, with its original time.
+update inbound_message m
+set state = 'open', turn_id = null
+from unnest($1::text[], $2::uuid[]) as w (account_id, turn_id)
+where m.account_id = w.account_id and m.turn_id = w.turn_id and m.state = 'claimed';
+
+-- name: clear_running
+update conversation c
+set running_turn_id = null
+from unnest($1::text[], $2::uuid[], $3::uuid[]) as w (account_id, id, turn_id)
+where c.account_id = w.account_id and c.id = w.id and c.running_turn_id = w.turn_id;
+
+-- name: count_lost
+update conversation
+set lost_turn_count = lost_turn_count + 1
+where account_id = $1::text and id = $2::uuid;

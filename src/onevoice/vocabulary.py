@@ -1,0 +1,261 @@
+"""The words of onevoice: ids, states and frozen records.
+
+Every other module may import this one; it imports nothing of the project and does no I/O.
+The same words appear in tables, metrics, URLs and screens (see docs/glossary.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+from uuid import UUID
+
+AccountId = NewType("AccountId", str)
+ChannelName = NewType("ChannelName", str)
+ConversationId = NewType("ConversationId", UUID)
+MessageId = NewType("MessageId", UUID)
+TurnId = NewType("TurnId", UUID)
+OutboundId = NewType("OutboundId", UUID)
+EffectId = NewType("EffectId", UUID)
+OperatorId = NewType("OperatorId", UUID)
+
+
+class AuthorityState(StrEnum):
+    """Who may produce an external effect in a conversation."""
+
+    AI_ACTIVE = "AI_ACTIVE"
+    HANDOFF_PENDING = "HANDOFF_PENDING"
+    HUMAN_ACTIVE = "HUMAN_ACTIVE"
+    AI_SUSPENDED = "AI_SUSPENDED"
+
+
+class InboundState(StrEnum):
+    """What became of a customer's message."""
+
+    OPEN = "open"  # Waits for a turn.
+    CLAIMED = "claimed"  # A running turn reads it.
+    ANSWERED = "answered"  # A turn or a human answered it, or closed it silently with a reason.
+    CANCELLED = "cancelled"  # Triage dropped its reply and closed it.
+    WITHDRAWN = "withdrawn"  # The customer revoked it before it was answered.
+    RECORDED = "recorded"  # Stored; starts no turn (reaction, system event, unknown shape).
+
+
+class TurnState(StrEnum):
+    """One run of the agent over the exact burst it claimed."""
+
+    RUNNING = "running"
+    SEALED = "sealed"
+    DISCARDED = "discarded"
+    OBSOLETE = "obsolete"
+    HANDOFF = "handoff"
+    SILENT = "silent"
+    PARKED = "parked"
+    ABANDONED = "abandoned"
+    FAILED = "failed"
+
+
+class OutboundState(StrEnum):
+    """A sealed message on its way to a channel.
+
+    ``held`` is derived, not stored: a ``due`` message whose hold, part interval or triage is not over.
+    """
+
+    DUE = "due"
+    SENDING = "sending"
+    SENT = "sent"
+    DELIVERED = "delivered"
+    READ = "read"
+    PLAYED = "played"
+    FAILED = "failed"
+    PARKED = "parked"
+    UNCERTAIN = "uncertain"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+    REVOKED = "revoked"
+
+
+class EffectState(StrEnum):
+    """A write tool's call."""
+
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Author(StrEnum):
+    """Whose voice an outbound message is."""
+
+    AI = "ai"
+    OPERATOR = "operator"
+    DEVICE = "device"
+    SYSTEM = "system"
+
+
+class TriageDecision(StrEnum):
+    """What becomes of a sealed reply that a newer message overtook."""
+
+    RELEASE_FIRST = "release_first"
+    CANCEL_FIRST = "cancel_first"
+    MERGE = "merge"
+
+
+class WhileRunning(StrEnum):
+    """What a message does that arrives while a turn runs."""
+
+    ENQUEUE = "enqueue"
+    DISCARD = "discard"
+    DISCARD_UNLESS_WROTE = "discard_unless_wrote"
+    TRIAGE = "triage"
+
+
+class WhileHeld(StrEnum):
+    """What a message does that arrives while a sealed reply waits."""
+
+    TRIAGE = "triage"
+    RELEASE = "release"
+    REDO = "redo"
+
+
+class AfterUncertain(StrEnum):
+    """What becomes of a message whose outcome stayed unknown for the whole wait."""
+
+    PARK = "park"
+    RETRY_ONCE = "retry_once"
+
+
+class ErrorAction(StrEnum):
+    """What a channel's error means for the message (wire-format table, as data)."""
+
+    RETRY = "retry"  # Known as not accepted: again, with back-off.
+    SLOW = "slow"  # Known as not accepted: again, later, and this lane or number slower.
+    NEEDS_TEMPLATE = "needs_template"  # The reply window is closed: park until the customer writes.
+    PARK = "park"  # An operator or admin must act.
+    DROP = "drop"  # Failed for good; the conversation goes on.
+    FIX = "fix"  # Our payload is wrong: failed for good, developers are told.
+    UNKNOWN = "unknown"  # May have been accepted: uncertain, never silently retried.
+
+
+class StopAi(StrEnum):
+    """How far an error stops automation."""
+
+    NO = "no"
+    CONVERSATION = "conversation"
+    CHANNEL = "channel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffRequest:
+    """The agent asks for a human: a reason code, an optional note and summary for the operator."""
+
+    reason: str
+    note: str | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingMessage:
+    """One message of a proposal, before it is split into parts the channel can carry."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an agent call cost, as its provider counted it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What the agent wants to say or do; never an effect by itself.
+
+    No messages and no handoff is a deliberate silence. ``wrote`` says that a write tool ran, so
+    that the reply tells of something that happened.
+    """
+
+    messages: tuple[OutgoingMessage, ...] = ()
+    handoff: HandoffRequest | None = None
+    confidence: float | None = None
+    wrote: bool = False
+    usage: Usage | None = None
+    silence_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstMessage:
+    """One inbound message as the agent sees it; ``text`` describes what is not text."""
+
+    id: MessageId
+    type: str
+    text: str | None
+    at: datetime
+    transcription: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryItem:
+    """Something the customer saw or said before this burst.
+
+    ``role`` is ``customer``, ``assistant``, ``operator`` or ``system`` (a mark such as the start
+    and end of a human stretch). ``state`` is ``None``, ``uncertain`` or ``on_its_way``.
+    """
+
+    role: str
+    text: str
+    at: datetime
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntoldEffect:
+    """What an earlier, unfinished attempt already did and the customer has not been told."""
+
+    tool: str
+    args: dict[str, object]
+    state: EffectState
+    result: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnContext:
+    """Everything an agent is given for one turn.
+
+    ``messages`` is the burst, to be read as one user turn with one part per message. The turn id
+    is the fencing token and the idempotency key; ``correlation_id`` joins logs and traces.
+    """
+
+    turn_id: TurnId
+    attempt: int
+    authority_version: int
+    correlation_id: str
+    deadline_seconds: float
+    conversation_id: ConversationId
+    account_id: AccountId
+    channel: ChannelName
+    contact_id: str
+    contact_name: str | None
+    messages: tuple[BurstMessage, ...]
+    history: tuple[HistoryItem, ...] = ()
+    effects: tuple[UntoldEffect, ...] = ()
+    transcribed_label: str = "[transcribed audio]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriageRequest:
+    """A sealed reply that a newer message overtook.
+
+    ``overtaken`` are the texts the reply answers (A), ``reply`` its parts, ``newer`` the texts
+    that arrived since (B), each oldest first.
+    """
+
+    conversation_id: ConversationId
+    channel: ChannelName
+    overtaken: tuple[str, ...]
+    reply: tuple[str, ...]
+    newer: tuple[str, ...]
+    history: tuple[HistoryItem, ...] = field(default=())
