@@ -6,6 +6,7 @@ and codes only, never what a customer wrote, a token or a phone number.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
@@ -310,7 +311,7 @@ def _summary(metric: Metric, definition: MetricDefinition) -> float | Distributi
 
 
 def metrics_page() -> str:
-    """docs/metrics.md, generated from ``DEFINITIONS``."""
+    """docs/metrics.md, generated from ``DEFINITIONS``: `python -m onevoice.telemetry > docs/metrics.md`."""
     lines = [
         "# Metrics",
         "",
@@ -327,3 +328,7 @@ def metrics_page() -> str:
         )
         lines.append(f"| `{definition.exposed_name}` | {definition.kind} | {labels} | {definition.help} |")
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(metrics_page())

@@ -1,15 +1,13 @@
-"""The API over a real database, in this process or as a server on loopback; two accounts with a token each."""
+"""The API over a real database, in this process or on loopback; two accounts with a token each."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -20,7 +18,6 @@ from httpx2 import ASGITransport, AsyncClient
 from onevoice.entrypoints.http.api import ApiServices, Principal, Role, create_api
 from onevoice.entrypoints.http.feed import JournalFeed
 from onevoice.store.database import Database
-from onevoice.store.migrate import migrate
 from onevoice.telemetry import Telemetry
 from onevoice.testing.manual_clock import ManualClock
 from onevoice.vocabulary import AccountId
@@ -61,39 +58,6 @@ def ninth_digit_forms(contact: str) -> Sequence[str]:
     return (f"tel:{digits}",) if digits else ()
 
 
-@pytest.fixture(scope="session")
-def server_url() -> str:
-    return os.environ.get("ONEVOICE_TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432")  # noqa: TID251
-
-
-@pytest.fixture(scope="session")
-def database_url(server_url: str) -> Iterator[str]:
-    async def create() -> str:
-        name = f"onevoice_http_{new_id().hex}"
-        connection = await asyncpg.connect(f"{server_url}/postgres")
-        await connection.execute(f"create database {name}")
-        await connection.close()
-        url = f"{server_url}/{name}"
-        await migrate(url)
-        return url
-
-    async def drop(name: str) -> None:
-        connection = await asyncpg.connect(f"{server_url}/postgres")
-        await connection.execute(f"drop database {name} with (force)")
-        await connection.close()
-
-    url = asyncio.run(create())
-    yield url
-    asyncio.run(drop(urlsplit(url).path.lstrip("/")))
-
-
-@pytest.fixture
-async def owner(database_url: str) -> AsyncIterator[Connection]:
-    connection = await asyncpg.connect(database_url)
-    yield connection
-    await connection.close()
-
-
 @pytest.fixture
 def own_account() -> AccountId:
     return AccountId(f"own {new_id()}")
@@ -132,28 +96,22 @@ def accepting() -> Switch:
 
 
 @pytest.fixture
-async def feed_database(database_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(database_url, role="onevoice_flow", connections_max=2)
-    yield database
-    await database.close()
-
-
-@pytest.fixture
-async def feed(feed_database: Database) -> AsyncIterator[JournalFeed]:
-    async with JournalFeed(feed_database, poll_seconds=0.02) as feed:
+async def feed(database: Database) -> AsyncIterator[JournalFeed]:
+    async with JournalFeed(database, poll_seconds=0.02) as feed:
         yield feed
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(database_url, role="onevoice_api", connections_max=4)
-    yield database
-    await database.close()
+async def api_database(database: Database, database_dsn: str) -> AsyncIterator[Database]:
+    """The API role's connections; `database` empties the tables afterwards."""
+    opened = await Database.open(database_dsn, role="onevoice_api", connections_max=4)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture
 def services(
-    database: Database,
+    api_database: Database,
     feed: JournalFeed,
     clock: ManualClock,
     telemetry: Telemetry,
@@ -168,7 +126,7 @@ def services(
         }
     )
     return ApiServices(
-        database=database,
+        database=api_database,
         clock=clock,
         telemetry=telemetry,
         authenticator=keys,
@@ -211,7 +169,7 @@ async def stranger(api: FastAPI) -> AsyncIterator[AsyncClient]:
 
 
 @asynccontextmanager
-async def listening(api: FastAPI) -> AsyncIterator[str]:
+async def listening(api: FastAPI) -> AsyncGenerator[str]:
     """A real server on loopback; the socket listens before the server starts, so nobody waits for it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]

@@ -9,10 +9,10 @@ from httpx2 import AsyncClient
 
 from tests.builders import Rows, new_id
 
-OPERATOR = new_id()
+OPERATOR = str(new_id())
 
 
-async def ids(client: AsyncClient, **query: object) -> list[str]:
+async def ids(client: AsyncClient, **query: str | int) -> list[str]:
     answer = await client.get("/api/v1/conversations", params=query)
     assert answer.status_code == 200, answer.text
     return [item["id"] for item in answer.json()["items"]]
@@ -57,7 +57,7 @@ async def test_an_item_has_the_published_shape(client: AsyncClient, own: Rows) -
         "authority": {
             "state": "HUMAN_ACTIVE",
             "version": 3,
-            "owner": {"id": str(OPERATOR), "name": None},
+            "owner": {"id": OPERATOR, "name": None},
             "reason": "manual",
             "note": "quer falar do contrato",
             "since": "2026-11-30T12:00:00Z",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
 import pytest
-from fastapi import FastAPI
+from fastapi import Body, FastAPI
 from httpx2 import AsyncClient, Response
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 
 from onevoice.entrypoints.http.api import TokenAuthenticator
 from onevoice.entrypoints.http.api.cursors import (
@@ -22,10 +24,11 @@ from onevoice.entrypoints.http.api.cursors import (
     encode_cursor,
 )
 from onevoice.entrypoints.http.api.errors import ApiError
+from onevoice.log_format import KeyValueFormatter
 from onevoice.store.database import Database
 from onevoice.vocabulary import AccountId
 from tests.builders import Rows, new_id
-from tests.http.conftest import caller
+from tests.http.conftest import OWN_TOKEN, caller
 
 GUARDED = ("/conversations", f"/conversations/{new_id()}", f"/conversations/{new_id()}/timeline", "/outbound",
            "/stats", "/events")  # fmt: skip
@@ -113,23 +116,67 @@ async def test_an_unknown_address_and_a_wrong_method(client: AsyncClient) -> Non
     assert wrong_method.headers["allow"] == "GET"
 
 
-async def test_a_fault_of_ours_is_answered_in_the_same_form(api: FastAPI) -> None:
-    """An unexpected error says nothing of its cause to the caller."""
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, "invalid_request"), (403, "forbidden"), (413, "too_large"), (418, "refused")]
+)
+async def test_a_refusal_of_the_framework_has_the_form(api: FastAPI, status: int, code: str) -> None:
+    """Whatever status a layer below raises, the answer has a code and a sentence."""
+
+    async def refuse() -> None:
+        raise HTTPException(status, PHONE)
+
+    api.add_api_route("/refuse", refuse)
+    async with caller(api, None) as client:
+        answer = await client.get("/refuse")
+
+    refusal(answer, status, code)
+    assert PHONE not in answer.text
+
+
+async def test_an_unreadable_body_is_refused(api: FastAPI) -> None:
+    """JSON that is none names the body and repeats nothing of it."""
+
+    async def take(body: Annotated[dict[str, str], Body()]) -> dict[str, str]:
+        return body
+
+    api.add_api_route("/take", take, methods=["POST"])
+    async with caller(api, None) as client:
+        answer = await client.post(
+            "/take", content=f'{{"text": {PHONE}x', headers={"content-type": "application/json"}
+        )
+
+    assert refusal(answer, 422, "invalid_request").startswith("body: ")
+    assert PHONE not in answer.text
+
+
+async def test_a_fault_of_ours_is_answered_and_logged_without_its_words(
+    api: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An unexpected error says nothing of its cause to the caller, and only kind and place to the log."""
 
     async def fail() -> None:
         raise ValueError(PHONE)
 
     api.add_api_route("/fail", fail)
-    async with caller(api, None) as client:
+    async with caller(api, OWN_TOKEN) as client:
         answer = await client.get("/fail")
+    lines = [KeyValueFormatter().format(record) for record in caplog.records]
 
     refusal(answer, 500, "internal_error")
     assert PHONE not in answer.text
+    assert [
+        line
+        for line in lines
+        if "event=api_fault" in line and "error=builtins.ValueError at=test_errors" in line
+    ]
+    assert not [line for line in lines if PHONE in line or OWN_TOKEN in line]
 
 
-async def test_without_the_database_a_call_says_try_again(client: AsyncClient, database: Database) -> None:
+async def test_without_the_database_a_call_says_try_again(
+    client: AsyncClient, api_database: Database
+) -> None:
     """A database that is gone is no fault of the call: 503, and when to come back."""
-    await database.close()
+    await api_database.close()
 
     for path in ("/conversations", "/outbound", "/stats", f"/conversations/{new_id()}/timeline"):
         answer = await client.get(f"/api/v1{path}")
@@ -138,16 +185,24 @@ async def test_without_the_database_a_call_says_try_again(client: AsyncClient, d
 
 
 KINDS = (ConversationsCursor, OutboundCursor, TimelineCursor)
+AnyCursor = ConversationsCursor | OutboundCursor | TimelineCursor
+
+
+def decoded_or_refused(text: str, kind: type[AnyCursor]) -> AnyCursor | None:
+    """The cursor, or `None` for the one refusal there is; any other error fails the test."""
+    try:
+        return decode_cursor(text, kind)
+    except ApiError as error:
+        if error.status != 422:
+            raise
+        return None
 
 
 @given(text=st.text(max_size=600))
 def test_any_text_is_a_cursor_or_refused(text: str) -> None:
     """Decoding never fails in another way than the refusal."""
     for kind in KINDS:
-        try:
-            decode_cursor(text, kind)
-        except ApiError as error:
-            assert error.status == 422
+        decoded_or_refused(text, kind)
 
 
 @given(
@@ -166,12 +221,8 @@ def test_a_forged_cursor_is_within_bounds_or_refused(fields: dict[str, object]) 
     """Whatever passes fits the database's types, so that no forged cursor reaches it as an error."""
     text = base64.urlsafe_b64encode(msgspec.json.encode(fields)).decode()
     for kind in KINDS:
-        try:
-            cursor = decode_cursor(text, kind)
-        except ApiError as error:
-            assert error.status == 422
-        else:
-            assert decode_cursor(encode_cursor(cursor), kind) == cursor
+        cursor = decoded_or_refused(text, kind)
+        assert cursor is None or decoded_or_refused(encode_cursor(cursor), kind) == cursor
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import asyncpg
@@ -72,9 +71,11 @@ async def test_a_stopping_process_is_not_ready(stranger: AsyncClient, accepting:
     assert (await stranger.get("/healthz")).status_code == 200
 
 
-async def test_a_process_without_its_database_is_not_ready(stranger: AsyncClient, database: Database) -> None:
+async def test_a_process_without_its_database_is_not_ready(
+    stranger: AsyncClient, api_database: Database
+) -> None:
     """An unreachable database makes the process not ready; it is still up."""
-    await database.close()
+    await api_database.close()
 
     answer = await stranger.get("/readyz")
 
@@ -85,17 +86,6 @@ async def test_a_process_without_its_database_is_not_ready(stranger: AsyncClient
 class TestSchema:
     """Readiness compares the schema's migrations with the release's."""
 
-    @pytest.fixture
-    async def schema(self, server_url: str) -> AsyncIterator[str]:
-        """A database of its own, with a table of migrations that the test fills."""
-        name = f"onevoice_ready_{new_id().hex}"
-        maintenance = await asyncpg.connect(f"{server_url}/postgres")
-        await maintenance.execute(f"create database {name}")
-        yield f"{server_url}/{name}"
-        await maintenance.execute(f"drop database {name} with (force)")
-        await maintenance.close()
-
-    @pytest.mark.usefixtures("database_url")
     @pytest.mark.parametrize(
         ("names", "reason"),
         [
@@ -108,11 +98,11 @@ class TestSchema:
         ],
     )
     async def test_readiness_follows_the_migrations(
-        self, services: ApiServices, schema: str, names: list[str] | None, reason: str | None
+        self, services: ApiServices, empty_database_dsn: str, names: list[str] | None, reason: str | None
     ) -> None:
         """Missing, older and incompatible newer schemas are told apart; newer expansions are fine."""
         newest = load_migrations()[-1]
-        owner = await asyncpg.connect(schema)
+        owner = await asyncpg.connect(empty_database_dsn)
         if names is not None:
             await owner.execute("create table migration (number integer primary key, name text not null)")
             await owner.execute("grant select on migration to onevoice_api")
@@ -121,7 +111,7 @@ class TestSchema:
                 text = name.replace("{newest}", newest.name)
                 await owner.execute("insert into migration values ($1, $2)", number, text)
         await owner.close()
-        database = await Database.open(schema, role="onevoice_api")
+        database = await Database.open(empty_database_dsn, role="onevoice_api")
 
         async with caller(create_api(replace(services, database=database)), None) as client:
             answer = await client.get("/readyz")

@@ -14,7 +14,7 @@ from tests.builders import Rows, at, new_id
 OPERATOR = new_id()
 
 
-async def page(client: AsyncClient, conversation: UUID, **query: object) -> dict[str, Any]:
+async def page(client: AsyncClient, conversation: UUID, **query: str | int) -> dict[str, Any]:
     answer = await client.get(f"/api/v1/conversations/{conversation}/timeline", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -166,7 +166,8 @@ async def test_authority_and_triage_items(client: AsyncClient, own: Rows) -> Non
     transition = await own.journal(
         "authority", conversation, written=2, state="HUMAN_ACTIVE", reason="manual",
         data={
-            "from": "AI_ACTIVE", "to": "HUMAN_ACTIVE", "version": 2, "owner": str(OPERATOR), "note": "contrato",
+            "from": "AI_ACTIVE", "to": "HUMAN_ACTIVE", "version": 2, "owner": str(OPERATOR),
+            "note": "contrato",
         },
     )  # fmt: skip
 
@@ -266,7 +267,7 @@ async def test_new_items_during_a_walk_are_neither_skipped_nor_repeated(
     conversation = await own.conversation()
     made = {str(await own.inbound(conversation, received=0)), str(await own.outbound(conversation, sealed=0))}
     shown: list[str] = []
-    cursor: dict[str, object] = {}
+    cursor: dict[str, str] = {}
     for index in range(40):
         current = await page(client, conversation, limit=1, **cursor)
         shown += [item["id"] for item in current["items"]]

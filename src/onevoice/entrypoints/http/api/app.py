@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 
 from onevoice.entrypoints.http.api import conversations, events, health, outbound, stats, timeline
 from onevoice.entrypoints.http.api.errors import install_error_handlers
+from onevoice.entrypoints.http.api.schemas import Event
 from onevoice.entrypoints.http.api.services import ApiServices
 
 _PREFIX = "/api/v1"
+_ROUTERS = (conversations.router, timeline.router, outbound.router, stats.router, events.router)
+
+
+class OperatorApi(FastAPI):
+    """The application, without the pages that would load their scripts from a third party."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            title="onevoice",
+            version="1",
+            summary="Operator API: what happens in the conversations, what was decided, and why.",
+            openapi_url=f"{_PREFIX}/openapi.json",
+            docs_url=None,
+            redoc_url=None,
+            generate_unique_id_function=lambda route: route.name,
+        )
+        install_error_handlers(self)
+        for router in _ROUTERS:
+            self.include_router(router, prefix=_PREFIX)
+        self.include_router(health.router)
+
+    def openapi(self) -> dict[str, Any]:
+        """The document; a stream's events are in no JSON answer, so that their schema is added here."""
+        document = super().openapi()
+        document["components"]["schemas"].setdefault("Event", Event.model_json_schema())
+        return document
 
 
 def create_api(services: ApiServices) -> FastAPI:
     """The application that serves /api/v1, /healthz, /readyz and /metrics."""
-    api = FastAPI(
-        title="onevoice",
-        version="1",
-        summary="Operator API: read conversations, see what was decided and why.",
-        openapi_url=f"{_PREFIX}/openapi.json",
-        # The pages would load their scripts from a third party.
-        docs_url=None,
-        redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
-    )
+    api = OperatorApi()
     api.state.services = services
-    install_error_handlers(api)
-    for router in (conversations.router, timeline.router, outbound.router, stats.router, events.router):
-        api.include_router(router, prefix=_PREFIX)
-    api.include_router(health.router)
     return api

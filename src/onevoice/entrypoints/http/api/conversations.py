@@ -12,7 +12,7 @@ from onevoice.entrypoints.http.api.authentication import Caller
 from onevoice.entrypoints.http.api.cursors import ConversationsCursor, decode_cursor, encode_cursor
 from onevoice.entrypoints.http.api.errors import ApiError, error_responses
 from onevoice.entrypoints.http.api.paging import CursorParameter, LimitParameter, page_limit
-from onevoice.entrypoints.http.api.schemas import Authority, Contact, Conversation, Owner, Page
+from onevoice.entrypoints.http.api.schemas import Authority, Contact, Conversation, ConversationPage, Owner
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.store.database import Row, Transaction
@@ -45,7 +45,7 @@ async def list_conversations(
     owner: OwnerFilter = None,
     cursor: CursorParameter = None,
     limit: LimitParameter = 50,
-) -> Page[Conversation]:
+) -> ConversationPage:
     """Conversations, newest activity first; one that becomes active meanwhile moves to the front."""
     after = decode_cursor(cursor, ConversationsCursor)
     count = page_limit(limit)
@@ -60,7 +60,7 @@ async def list_conversations(
     following = None
     if len(found) > count:
         following = encode_cursor(ConversationsCursor(at=page[-1]["last_activity_at"], id=page[-1]["id"]))
-    return Page(items=conversations, next_cursor=following)
+    return ConversationPage(items=conversations, next_cursor=following)
 
 
 @router.get("/conversations/{conversation_id}", responses=error_responses(401, 404, 422, 503))

@@ -51,7 +51,7 @@ class TimelineCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     journal: int = 0
 
 
-Cursor = TypeVar("Cursor", ConversationsCursor, OutboundCursor, TimelineCursor)
+Cursor = TypeVar("Cursor", bound=ConversationsCursor | OutboundCursor | TimelineCursor)
 
 
 def encode_cursor(cursor: ConversationsCursor | OutboundCursor | TimelineCursor) -> str:

@@ -18,12 +18,19 @@ from starlette.exceptions import HTTPException
 
 from onevoice.errors import DatabaseUnavailable, StatementInterrupted
 
-__all__ = ["ApiError", "ErrorBody", "error_responses", "install_error_handlers"]
+__all__ = [
+    "ApiError",
+    "ErrorBody",
+    "error_responses",
+    "install_error_handlers",
+    "streamed_error_responses",
+]
 
 LOG = logging.getLogger(__name__)
 
 _CODES = {
     400: "invalid_request",
+    403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
     413: "too_large",
@@ -66,6 +73,18 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def streamed_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The same for a route whose successful answer is no JSON: its errors are."""
+    schema = {"$ref": "#/components/schemas/ErrorBody"}
+    return {
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {"application/json": {"schema": schema}},
+        }
+        for status in sorted(statuses)
+    }
+
+
 def install_error_handlers(api: FastAPI) -> None:
     """Give every error of the framework, of the database and of a fault in our code the one form."""
     api.add_exception_handler(ApiError, _answer_api_error)
@@ -100,8 +119,9 @@ def _answer_invalid_request(_: Request, error: Exception) -> JSONResponse:
 
 def _describe_fault(fault: Mapping[str, Any]) -> dict[str, str]:
     location: Sequence[object] = fault.get("loc", ())
-    # The first element says where (query, path, body), the rest which field.
-    name = ".".join(str(part) for part in location[1:]) or str(location[0] if location else "request")
+    # The first element says where (query, path, body), the rest which field; in unreadable JSON, which byte.
+    inside = () if fault.get("type") == "json_invalid" else location[1:]
+    name = ".".join(str(part) for part in inside) or str(location[0] if location else "request")
     return {"field": name, "message": str(fault.get("msg", "is not valid"))}
 
 

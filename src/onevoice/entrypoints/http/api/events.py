@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header
 from fastapi.responses import StreamingResponse
 
 from onevoice.entrypoints.http.api.authentication import Caller
-from onevoice.entrypoints.http.api.errors import ApiError, error_responses
+from onevoice.entrypoints.http.api.errors import ApiError, streamed_error_responses
 from onevoice.entrypoints.http.api.schemas import Event
 from onevoice.entrypoints.http.api.services import ApiServices, Services
 from onevoice.entrypoints.http.feed import JournalEntry, Position
@@ -33,9 +33,17 @@ class EventStream(StreamingResponse):
     responses={
         200: {
             "description": "One event per journal entry; its `data` is an Event.",
-            "model": Event,
+            "content": {
+                "text/event-stream": {
+                    "schema": {
+                        "type": "string",
+                        "contentMediaType": "application/json",
+                        "contentSchema": {"$ref": "#/components/schemas/Event"},
+                    }
+                }
+            },
         },
-        **error_responses(401, 422, 503),
+        **streamed_error_responses(401, 422, 503),
     },
 )
 async def get_events(

@@ -11,7 +11,7 @@ from onevoice.entrypoints.http.api.authentication import Caller
 from onevoice.entrypoints.http.api.cursors import OutboundCursor, decode_cursor, encode_cursor
 from onevoice.entrypoints.http.api.errors import error_responses
 from onevoice.entrypoints.http.api.paging import CursorParameter, LimitParameter, page_limit
-from onevoice.entrypoints.http.api.schemas import ChannelFault, Contact, OutboundMessage, Page
+from onevoice.entrypoints.http.api.schemas import ChannelFault, Contact, OutboundMessage, OutboundPage
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.store.database import Row
@@ -35,7 +35,7 @@ async def list_outbound(
     state: Annotated[AttentionState, Query(description="Which of them.")] = AttentionState.PARKED,
     cursor: CursorParameter = None,
     limit: LimitParameter = 50,
-) -> Page[OutboundMessage]:
+) -> OutboundPage:
     """Parked, uncertain or failed messages, newest first."""
     after = decode_cursor(cursor, OutboundCursor)
     count = page_limit(limit)
@@ -43,7 +43,7 @@ async def list_outbound(
         rows = await transaction.fetch(SQL["page_of_outbound"], caller.account, state, after.seq, count + 1)
     page = rows[:count]
     following = encode_cursor(OutboundCursor(seq=page[-1]["seq"])) if len(rows) > count else None
-    return Page(items=[_message(row) for row in page], next_cursor=following)
+    return OutboundPage(items=[_message(row) for row in page], next_cursor=following)
 
 
 def channel_fault(code: str | None, detail: str | None) -> ChannelFault | None:

@@ -173,6 +173,18 @@ TimelineItem = Annotated[
 ]
 
 
+class ConversationPage(Page[Conversation]):
+    """Conversations, newest activity first."""
+
+
+class TimelinePage(Page[TimelineItem]):
+    """What happened, oldest first."""
+
+
+class OutboundPage(Page[OutboundMessage]):
+    """Messages that need attention, newest first."""
+
+
 class Distribution(BaseModel):
     """A histogram in short."""
 

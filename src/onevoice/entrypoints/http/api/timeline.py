@@ -17,7 +17,7 @@ from onevoice.entrypoints.http.api.cursors import TimelineCursor, decode_cursor,
 from onevoice.entrypoints.http.api.errors import error_responses
 from onevoice.entrypoints.http.api.outbound import channel_fault
 from onevoice.entrypoints.http.api.paging import CursorParameter, LimitParameter, page_limit
-from onevoice.entrypoints.http.api.schemas import Page, TimelineItem
+from onevoice.entrypoints.http.api.schemas import TimelineItem, TimelinePage
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.store.database import Row
@@ -41,7 +41,7 @@ async def get_timeline(
     services: Services,
     cursor: CursorParameter = None,
     limit: LimitParameter = 100,
-) -> Page[TimelineItem]:
+) -> TimelinePage:
     """Everything that happened, oldest first; what is new meanwhile makes a walk neither skip nor repeat."""
     after = decode_cursor(cursor, TimelineCursor)
     count = page_limit(limit)
@@ -63,7 +63,7 @@ async def get_timeline(
         )
     page = merge_sources(rows)[:count]
     following = encode_cursor(advance(after, page)) if len(rows) > count else None
-    return Page[TimelineItem](items=[_item(row) for row in page], next_cursor=following)
+    return TimelinePage(items=[_item(row) for row in page], next_cursor=following)
 
 
 def merge_sources(rows: Sequence[Row]) -> list[Row]:
