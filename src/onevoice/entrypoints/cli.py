@@ -57,6 +57,8 @@ application.command()(cli_serve.serve)
 application.command()(cli_serve.demo)
 application.command()(cli_database.migrate)
 application.command()(cli_doctor.doctor)
+application.command()(cli_database.backup)
+application.command()(cli_database.restore)
 
 
 def main() -> NoReturn:

@@ -46,7 +46,9 @@ async def check_whatsapp(channel: WhatsAppChannelSettings) -> Finding:
             name, "graph_url is not encrypted, so the token was not sent", "write https:// in graph_url"
         )
     try:
-        async with httpx2.AsyncClient(timeout=_ANSWER_SECONDS_MAX, follow_redirects=False) as client:
+        async with httpx2.AsyncClient(
+            timeout=_ANSWER_SECONDS_MAX, follow_redirects=False, trust_env=False
+        ) as client:
             response = await client.get(
                 f"{channel.graph_url}/{channel.phone_number_id}",
                 params={"fields": "verified_name,display_phone_number,quality_rating"},

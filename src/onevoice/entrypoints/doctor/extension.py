@@ -47,7 +47,9 @@ def _check_triage_time(settings: Settings) -> Finding:
 async def _check_http_agent(settings: Settings) -> Finding:
     """Any HTTP answer will do: a HEAD asks the agent to do nothing."""
     try:
-        async with httpx2.AsyncClient(timeout=_ANSWER_SECONDS_MAX, follow_redirects=False) as client:
+        async with httpx2.AsyncClient(
+            timeout=_ANSWER_SECONDS_MAX, follow_redirects=False, trust_env=False
+        ) as client:
             response = await client.head(settings.agent.use)
     except (httpx2.HTTPError, OSError) as error:
         return fault(
