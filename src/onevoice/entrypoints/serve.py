@@ -28,6 +28,7 @@ from onevoice.flow.inbound.perform import Received
 from onevoice.settings import Settings
 from onevoice.settings.channels import WebchatChannelSettings
 from onevoice.telemetry import configure_logging
+from onevoice.vocabulary import ChannelName
 
 
 class Site:
@@ -92,7 +93,7 @@ class Site:
             feed=self.feed,
             clock=runtime.clock,
             secret=load_visitor_secret(runtime.settings.database.data_dir) if pages else b"",
-            find_page=lambda name: pages.get(name),
+            find_page=lambda name: pages.get(ChannelName(name)),
             receive=self.intake.take,
             public_url=runtime.settings.server.public_url,
         )

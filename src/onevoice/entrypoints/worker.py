@@ -16,15 +16,15 @@ from onevoice.errors import DatabaseUnavailable
 from onevoice.flow.batch import Batcher
 from onevoice.flow.gate.decide import Verdict
 from onevoice.flow.gate.perform import Settlement, prepare, settle
-from onevoice.flow.outbox import Begun, Finished, begin_sends, finish_sends
-from onevoice.flow.proposal import ask
+from onevoice.flow.outbox.begin import Begun, begin_sends
+from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.flow.proposal.perform import ask
 from onevoice.flow.runtime import Runtime
-from onevoice.flow.sweep import sweep
 from onevoice.flow.sweep.decide import choose_pause_seconds
-from onevoice.flow.sweep.perform import reconcile
-from onevoice.flow.triage import Asked, claim_triage, conclude
-from onevoice.flow.turn import Turn, claim, renew
-from onevoice.flow.turn.perform import abandon_drained
+from onevoice.flow.sweep.perform import reconcile, sweep
+from onevoice.flow.triage.perform import Asked, claim_triage, conclude
+from onevoice.flow.turn.decide import Turn
+from onevoice.flow.turn.perform import abandon_drained, claim, renew
 from onevoice.ports.channel import NotSent, Outcome, OutcomeUnknown
 from onevoice.ports.wakeup import Work
 from onevoice.vocabulary import OutboundState, TurnId

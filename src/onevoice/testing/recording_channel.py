@@ -70,6 +70,8 @@ class RecordingChannel:
         self.account = AccountId(account)
         self.kind = "recording"
         self.route: str | None = None
+        self.pair_burst: int | None = None
+        self.pair_seconds = 1.0
         self.deliveries: list[Delivery] = []
         self.sent: list[Delivery] = []
         self.closed = False

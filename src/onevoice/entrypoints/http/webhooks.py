@@ -24,7 +24,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class _Refused(Exception):  # noqa: N818  # Not an error of ours: an answer that ends the request early.
+class _Refused(Exception):  # Not an error of ours: an answer that ends the request early.
     def __init__(self, status: int, code: str, message: str) -> None:
         self.answer = WebhookAnswer(
             status=status,

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
-from uuid import UUID
+from typing import Any, NamedTuple, Protocol
 
 from onevoice.vocabulary import (
     AccountId,
     AuthorityState,
     ChannelName,
     ConversationId,
+    EffectId,
+    MessageId,
     OperatorId,
+    OutboundId,
     TurnId,
 )
+
+
+class Row(Protocol):
+    """A row of a query: columns by name."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
 
 
 class ConversationKey(NamedTuple):
@@ -55,13 +63,16 @@ class Conversation:
     last_inbound_at: datetime | None
 
 
+Subject = MessageId | TurnId | OutboundId | EffectId | OperatorId
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One line of the journal: what was decided about which subject, and why. Never a customer's words."""
 
     kind: str
     conversation: ConversationKey
-    subject: UUID | None = None
+    subject: Subject | None = None
     state: str | None = None
     reason: str | None = None
     data: Mapping[str, object] = field(default_factory=dict[str, object])

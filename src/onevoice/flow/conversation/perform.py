@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from onevoice.flow.conversation.decide import Conversation, ConversationKey, Entry
+from onevoice.flow.conversation.decide import Conversation, ConversationKey, Entry, Row
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.wakeup import Work
 from onevoice.store.database import Transaction
@@ -19,13 +19,13 @@ SQL = load_statements(__package__)
 T = TypeVar("T")
 
 
-def read_row(kind: type[T], row: Mapping[str, Any], **derived: object) -> T:
+def read_row(kind: type[T], row: Row, **derived: object) -> T:
     """Make a frozen record from the row's columns of the same names; ``derived`` fills or replaces fields."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
     return kind(**{name: derived[name] if name in derived else row[name] for name in names})
 
 
-def read_conversation(row: Mapping[str, Any]) -> Conversation:
+def read_conversation(row: Row) -> Conversation:
     return read_row(
         Conversation,
         row,
@@ -64,7 +64,7 @@ async def refresh(runtime: Runtime, transaction: Transaction, keys: Iterable[Con
 class Nudges:
     """What fell due, to be told to the workers once the transaction has committed."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
 
     def send(self, runtime: Runtime) -> None:

@@ -1,5 +1,1 @@
 """Gate: the one place where a proposal becomes effects, or does not (invariants I1 and I7)."""
-
-from onevoice.flow.gate.perform import Settlement, settle
-
-__all__ = ["Settlement", "settle"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
-from onevoice.flow.conversation import Conversation, lock, refresh
+from onevoice.flow.conversation import Conversation, ConversationKey, lock, refresh
 from onevoice.flow.gate.decide import Facts, Failure, Limits, Verdict, judge
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
@@ -77,7 +77,7 @@ async def _save(
     transaction: Transaction,
     settlements: Sequence[Settlement],
     verdicts: Mapping[TurnId, Verdict],
-    locked: Mapping[object, Conversation],
+    locked: Mapping[ConversationKey, Conversation],
 ) -> None:
     answered = [settled for settled in settlements if verdicts[settled.turn.id].answers]
     if answered:

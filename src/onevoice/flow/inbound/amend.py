@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from onevoice.flow.conversation import ConversationKey, Entry, lock, record, refresh
+from onevoice.flow.conversation.decide import Row
 from onevoice.flow.inbound.decide import Amendment, TargetFacts, decide_amendment
 from onevoice.flow.outbox.drop import drop_replies
 from onevoice.flow.runtime import Runtime
@@ -40,9 +38,7 @@ async def amend_pending(runtime: Runtime, *, limit: int) -> int:
     return len(keys)
 
 
-async def _apply(
-    runtime: Runtime, transaction: Transaction, key: ConversationKey, row: Mapping[str, Any]
-) -> Entry:
+async def _apply(runtime: Runtime, transaction: Transaction, key: ConversationKey, row: Row) -> Entry:
     now = runtime.clock.now()
     amendment = decide_amendment(
         TargetFacts(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, record, refresh
+from onevoice.flow.conversation.decide import Row
 from onevoice.flow.conversation.perform import read_conversation, read_row
 from onevoice.flow.outbox.decide import Begin, Drop, Hold, Lane, Message, decide_begin
 from onevoice.flow.runtime import Runtime
@@ -64,7 +64,7 @@ async def _read_lanes(
     ]
 
 
-def _lane(runtime: Runtime, conversation: Conversation, row: Mapping[str, Any]) -> Lane:
+def _lane(runtime: Runtime, conversation: Conversation, row: Row) -> Lane:
     channel = runtime.channels.get(row["channel"])
     return Lane(
         conversation=conversation,
@@ -78,7 +78,7 @@ def _lane(runtime: Runtime, conversation: Conversation, row: Mapping[str, Any]) 
     )
 
 
-def read_message(row: Mapping[str, Any]) -> Message:
+def read_message(row: Row) -> Message:
     return read_row(Message, row, author=Author(row["author"]), state=OutboundState(row["state"]))
 
 
@@ -186,9 +186,7 @@ async def _drop(
             runtime.telemetry.stale_blocked.labels(at="send").inc()
 
 
-async def record_outbound(
-    runtime: Runtime, transaction: Transaction, rows: Sequence[Mapping[str, Any]]
-) -> None:
+async def record_outbound(runtime: Runtime, transaction: Transaction, rows: Sequence[Row]) -> None:
     """Journal and count messages whose state just changed; ``rows`` carry account, conversation, id and state."""
     await record(
         transaction,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from onevoice.flow.conversation import ConversationKey, lock, refresh
+from onevoice.flow.conversation.decide import Row
 from onevoice.flow.outbox.decide import After, decide_uncertain_end
 from onevoice.flow.outbox.finish import Change, read_messages, save_changes, waits
 from onevoice.flow.outbox.lane import confirm_takeovers
@@ -34,7 +33,7 @@ async def expire_sends(runtime: Runtime, *, limit: int) -> int:
     return len(sending) + len(uncertain)
 
 
-async def _expire_one(runtime: Runtime, found: Mapping[str, Any], expected: OutboundState) -> None:
+async def _expire_one(runtime: Runtime, found: Row, expected: OutboundState) -> None:
     key = ConversationKey(found["account_id"], found["conversation_id"])
     message_id = OutboundId(found["id"])
     async with runtime.database.transaction("expire_send") as transaction:
@@ -65,7 +64,7 @@ async def _expire_one(runtime: Runtime, found: Mapping[str, Any], expected: Outb
     nudges.send(runtime)
 
 
-def _has_expired(runtime: Runtime, row: Mapping[str, Any], expected: OutboundState) -> bool:
+def _has_expired(runtime: Runtime, row: Row, expected: OutboundState) -> bool:
     if expected is OutboundState.UNCERTAIN:
         return bool(row["uncertain_until"] < row["now"])
     quarantine = timedelta(seconds=runtime.settings.outbox.send_timeout_seconds)

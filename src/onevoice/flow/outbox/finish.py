@@ -155,9 +155,7 @@ async def _drop_later_parts(runtime: Runtime, transaction: Transaction, changes:
     await record_outbound(runtime, transaction, rows)
 
 
-async def _slow_channels(
-    runtime: Runtime, transaction: Transaction, changes: Sequence[Change]
-) -> None:
+async def _slow_channels(runtime: Runtime, transaction: Transaction, changes: Sequence[Change]) -> None:
     for change in changes:
         if change.after.slow_channel_seconds is not None:
             await transaction.execute(

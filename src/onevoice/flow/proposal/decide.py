@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from onevoice.flow.conversation.decide import Row
 from onevoice.vocabulary import BurstMessage, HistoryItem, MessageId, OutboundState
 
 ROLE_OF_AUTHOR = {"ai": "assistant", "system": "assistant", "operator": "operator", "device": "operator"}
 
 
-def describe_burst(rows: Sequence[Mapping[str, Any]]) -> tuple[BurstMessage, ...]:
+def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
     return tuple(
         BurstMessage(
             id=MessageId(row["id"]),
@@ -23,7 +23,7 @@ def describe_burst(rows: Sequence[Mapping[str, Any]]) -> tuple[BurstMessage, ...
     )
 
 
-def describe_history(rows: Sequence[Mapping[str, Any]]) -> tuple[HistoryItem, ...]:
+def describe_history(rows: Sequence[Row]) -> tuple[HistoryItem, ...]:
     """Oldest first. Uncertain messages are marked so, and a released reply that has not left as on its way."""
     return tuple(
         HistoryItem(

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, record
+from onevoice.flow.conversation.decide import Row
 from onevoice.flow.outbox.lane import Stop, pace_next_parts, stop_automation
 from onevoice.flow.receipt.decide import Reception, decide_status, is_late_ai_send
 from onevoice.flow.runtime import Runtime
@@ -87,7 +88,9 @@ async def save_statuses(
     )
     # A message that became known between the look and the lock stays an orphan; the sweep joins it.
     found = {
-        row["ord"]: row for row in rows if ConversationKey(row["account_id"], row["conversation_id"]) in locked
+        row["ord"]: row
+        for row in rows
+        if ConversationKey(row["account_id"], row["conversation_id"]) in locked
     }
     progress: dict[OutboundId, Progress] = {}
     for ord, report in enumerate(reports):
@@ -154,10 +157,18 @@ def write_error(error: ChannelError | None) -> dict[str, object] | None:
 def read_error(kept: Mapping[str, Any] | None) -> ChannelError | None:
     if kept is None:
         return None
-    return ChannelError(**{**kept, "action": ErrorAction(kept["action"]), "stop_ai": StopAi(kept["stop_ai"])})
+    return ChannelError(
+        action=ErrorAction(kept["action"]),
+        code=kept["code"],
+        detail=kept["detail"],
+        stop_ai=StopAi(kept["stop_ai"]),
+        retries_max=kept["retries_max"],
+        retry_after_seconds=kept["retry_after_seconds"],
+        slows_channel=kept["slows_channel"],
+    )
 
 
-def _start(row: Mapping[str, Any]) -> Progress:
+def _start(row: Row) -> Progress:
     state = OutboundState(row["state"])
     return Progress(
         key=ConversationKey(row["account_id"], row["conversation_id"]),

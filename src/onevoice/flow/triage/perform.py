@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
+from onevoice.flow.conversation.decide import Row
 from onevoice.flow.conversation.perform import read_conversation, read_row
 from onevoice.flow.outbox.drop import drop_replies
 from onevoice.flow.outbox.reseal import reseal_parked_replies
@@ -130,11 +130,11 @@ def _settle_by_rule(
 
 async def _read_held(
     transaction: Transaction, keys: Sequence[ConversationKey]
-) -> dict[ConversationKey, list[tuple[HeldReply, Mapping[str, Any]]]]:
+) -> dict[ConversationKey, list[tuple[HeldReply, Row]]]:
     rows = await transaction.fetch(
         SQL["read_held_replies"], [key.account for key in keys], [key.id for key in keys]
     )
-    held: dict[ConversationKey, list[tuple[HeldReply, Mapping[str, Any]]]] = {}
+    held: dict[ConversationKey, list[tuple[HeldReply, Row]]] = {}
     for row in rows:
         key = ConversationKey(row["account_id"], row["conversation_id"])
         held.setdefault(key, []).append((read_row(HeldReply, row), row))
@@ -144,12 +144,10 @@ async def _read_held(
 async def _question(
     transaction: Transaction,
     conversation: Conversation,
-    held: Sequence[tuple[HeldReply, Mapping[str, Any]]],
+    held: Sequence[tuple[HeldReply, Row]],
 ) -> Asked:
     key = conversation.key
-    overtaken = await transaction.fetch(
-        SQL["read_overtaken"], key.account, [reply.turn for reply, _ in held]
-    )
+    overtaken = await transaction.fetch(SQL["read_overtaken"], key.account, [reply.turn for reply, _ in held])
     newer = await transaction.fetch(SQL["read_newer"], key.account, key.id, 50)
     return Asked(
         key=key,
@@ -214,15 +212,11 @@ async def _carry_out(
     runtime.telemetry.triage.labels(decision=conclusion.decision.value, decider=conclusion.decider).inc()
 
 
-async def _note_undecided(
-    runtime: Runtime, transaction: Transaction, asked: Asked, *, void: bool
-) -> None:
+async def _note_undecided(runtime: Runtime, transaction: Transaction, asked: Asked, *, void: bool) -> None:
     now = runtime.clock.now()
     # Voided by a newer message: ask again at once. Failed: a moment later.
     wait = 0.0 if void else ASK_AGAIN_SECONDS
-    await transaction.execute(
-        SQL["postpone_triage"], now, wait, [asked.key.account], [asked.key.id]
-    )
+    await transaction.execute(SQL["postpone_triage"], now, wait, [asked.key.account], [asked.key.id])
     state = "void" if void else "undecided"
     await record(
         transaction,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from onevoice.flow.conversation.decide import Conversation, ConversationKey
 from onevoice.vocabulary import AuthorityState, ChannelName, MessageId, TurnId, TurnState, WhileRunning
@@ -79,4 +80,4 @@ def is_given_up(lost_turn_count: int, *, attempts_max: int) -> bool:
 def measure_gaps(messages: Sequence[OpenMessage]) -> list[float]:
     """Seconds between neighbouring messages of one burst, for the window's metric."""
     times = sorted(message.received_at for message in messages)
-    return [(later - earlier).total_seconds() for earlier, later in zip(times, times[1:], strict=False)]
+    return [(later - earlier).total_seconds() for earlier, later in pairwise(times)]

@@ -22,7 +22,9 @@ from onevoice.vocabulary import AccountId, ChannelName
 class WebchatChannel:
     """One chat page. A message is accepted when its row says so: the visitor's stream reads the row."""
 
-    kind = "webchat"
+    kind: str = "webchat"
+    pair_burst: int | None = None
+    pair_seconds: float = 1.0
     route: str | None = None
 
     def __init__(self, *, name: ChannelName, account: AccountId, clock: Clock) -> None:

@@ -19,6 +19,9 @@ class WhatsAppChannel:
     """One connected number. ``http`` is shared by the channels and closed by who made it."""
 
     kind: str = "whatsapp"
+    # The pair rate of wire format 1.14: about one message in six seconds, of which 45 may be borrowed.
+    pair_burst: int | None = 45
+    pair_seconds: float = 6.0
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What each error of the Graph API means for a message: a table, and the one function that reads it.
 
-Only errors after which the message is known as not accepted may be RETRY or SLOW. The flow tells the lane of
-a SLOW by its code: 131056 holds one conversation (4^n seconds), every other code slows the whole number.
+Only errors after which the message is known as not accepted may be RETRY or SLOW. A SLOW holds the whole
+number, but for the pair rate (131056), which holds one conversation; how long (4^n seconds) the outbox knows.
 """
 
 from __future__ import annotations
@@ -34,8 +34,12 @@ _PARK_NUMBER = ErrorRule(action=ErrorAction.PARK, stop_ai=StopAi.CHANNEL)
 _FIX = ErrorRule(action=ErrorAction.FIX)
 _DROP = ErrorRule(action=ErrorAction.DROP)
 _RETRY = ErrorRule(action=ErrorAction.RETRY)
-_SLOW = ErrorRule(action=ErrorAction.SLOW)
-_SLOW_MINUTES = ErrorRule(action=ErrorAction.SLOW, retry_after_seconds=120.0)
+# The hourly budget of calls, the number's throughput, and a proxy's limit: each waited for about an hour, five
+# minutes and ten minutes before an operator has to act.
+_SLOW_HOUR = ErrorRule(action=ErrorAction.SLOW, retry_after_seconds=120.0, retries_max=30)
+_SLOW_THROUGHPUT = ErrorRule(action=ErrorAction.SLOW, retry_after_seconds=5.0, retries_max=60)
+_SLOW_PROXY = ErrorRule(action=ErrorAction.SLOW, retry_after_seconds=30.0, retries_max=20)
+PAIR_RATE_CODE: Final = 131056
 
 
 def _rows(codes: Iterable[int], rule: ErrorRule) -> dict[int, ErrorRule]:
@@ -53,10 +57,11 @@ ERROR_RULES: Final[Mapping[int, ErrorRule]] = {
     131057: ErrorRule(action=ErrorAction.RETRY, retry_after_seconds=60.0),
     # The picture or file behind a link could not be fetched: once more, then the outbox parks it.
     131052: ErrorRule(action=ErrorAction.RETRY, retries_max=1),
-    **_rows([4, 17, 80007, 613], _SLOW_MINUTES),
+    **_rows([4, 17, 80007, 613], _SLOW_HOUR),
     # Ten an hour.
     132069: ErrorRule(action=ErrorAction.SLOW, retry_after_seconds=360.0),
-    **_rows([130429, 131056, 131208], _SLOW),
+    **_rows([130429, 131208], _SLOW_THROUGHPUT),
+    PAIR_RATE_CODE: ErrorRule(action=ErrorAction.SLOW),
     131047: ErrorRule(action=ErrorAction.NEEDS_TEMPLATE),
     **_rows([100, 131008, 131009, 131051, 131053, 131062, 132000, 132005, 132008, 132012, 135000], _FIX),
     **_rows([130472, 130497, 131021, 131049, 131050], _DROP),
@@ -139,6 +144,7 @@ def classify(code: int | None, http_status: int | None, detail: str) -> ChannelE
         stop_ai=rule.stop_ai,
         retries_max=rule.retries_max,
         retry_after_seconds=rule.retry_after_seconds,
+        slows_channel=rule.action is ErrorAction.SLOW and code != PAIR_RATE_CODE,
     )
 
 
@@ -150,7 +156,14 @@ def _classify_status(http_status: int | None, detail: str) -> ChannelError:
         # The request had left: whoever stands before the API may have passed it on.
         action = ErrorAction.UNKNOWN
     elif http_status == 429:
-        action = ErrorAction.SLOW
+        return ChannelError(
+            action=ErrorAction.SLOW,
+            code="http_429",
+            detail=mask_personal(detail),
+            retries_max=_SLOW_PROXY.retries_max,
+            retry_after_seconds=_SLOW_PROXY.retry_after_seconds,
+            slows_channel=True,
+        )
     else:
         action = ErrorAction.PARK
     return ChannelError(action=action, code=f"http_{http_status}", detail=mask_personal(detail))

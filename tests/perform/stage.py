@@ -1,0 +1,148 @@
+"""A stage for one story: customer, agent, channel and clock in the test's hands, PostgreSQL for real.
+
+``run`` plays every step that is due, as the loops of a process would, until nothing moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from onevoice.adapters.wakeup.in_process import InProcessWakeup
+from onevoice.flow.conversation import ConversationKey
+from onevoice.flow.gate.decide import Verdict
+from onevoice.flow.gate.perform import prepare, settle
+from onevoice.flow.inbound.intake import Intake
+from onevoice.flow.inbound.perform import Received
+from onevoice.flow.outbox.begin import begin_sends
+from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.flow.proposal.perform import ask
+from onevoice.flow.runtime import Runtime
+from onevoice.flow.sweep.perform import sweep
+from onevoice.flow.triage.perform import claim_triage, conclude
+from onevoice.flow.turn.decide import Turn
+from onevoice.flow.turn.perform import claim
+from onevoice.settings import Settings
+from onevoice.store.database import Database
+from onevoice.telemetry import Telemetry
+from onevoice.testing import CountingChance, ManualClock, RecordingChannel, ScriptedAgent, ScriptedDecider
+from onevoice.vocabulary import OutboundState
+
+if TYPE_CHECKING:
+    from tests.conftest import Connection
+
+
+class Stage:
+    """One conversation's world. ``owner`` looks at the tables as a superuser."""
+
+    def __init__(self, database: Database, owner: Connection, settings: Mapping[str, Any]) -> None:
+        self.owner = owner
+        self.clock = ManualClock()
+        self.channel = RecordingChannel("loja", clock=self.clock)
+        self.agent = ScriptedAgent(otherwise="Certo!")
+        self.decider = ScriptedDecider()
+        self.runtime = Runtime(
+            database=database,
+            clock=self.clock,
+            chance=CountingChance(),
+            wakeup=InProcessWakeup(self.clock),
+            telemetry=Telemetry(),
+            settings=Settings.model_validate(settings),
+            channels={self.channel.name: self.channel},
+            agent=self.agent,
+            decider=self.decider,
+            worker="test",
+        )
+        self.intake = Intake(self.runtime)
+        self.verdicts: list[Verdict] = []
+        self.outcomes: list[OutboundState] = []
+        self._message_count = 0
+
+    async def customer(self, text: str, **fields: object) -> Received:
+        """A customer's message, through the door a webhook takes."""
+        self._message_count += 1
+        item = {"id": f"m{self._message_count}", "from": "ana", "text": text, **fields}
+        return (await self.webhook(item))[0]
+
+    async def webhook(self, *items: Mapping[str, object]) -> list[Received]:
+        return await self.intake.take(self.channel, self.channel.parse(self.channel.webhook(*items).body))
+
+    async def claim(self) -> list[Turn]:
+        return await claim(self.runtime, limit=100)
+
+    async def answer(self, turn: Turn) -> Verdict:
+        """Ask the agent and settle the turn."""
+        settlement = prepare(self.runtime, turn, await ask(self.runtime, turn))
+        verdict = (await settle(self.runtime, [settlement]))[0]
+        self.verdicts.append(verdict)
+        return verdict
+
+    async def send(self) -> int:
+        """Begin, deliver and finish whatever may leave now."""
+        begun = await begin_sends(self.runtime, limit=100)
+        if begun:
+            outcomes = await asyncio.gather(*(self.channel.deliver(attempt.delivery) for attempt in begun))
+            finished = [
+                Finished(begun=attempt, outcome=outcome)
+                for attempt, outcome in zip(begun, outcomes, strict=True)
+            ]
+            self.outcomes += await finish_sends(self.runtime, finished)
+        return len(begun)
+
+    async def triage(self) -> int:
+        asked = await claim_triage(self.runtime, limit=100)
+        for question in asked:
+            await conclude(self.runtime, question)
+        return len(asked)
+
+    async def run(self) -> None:
+        """Everything that is due now, to the end."""
+        moved = 1
+        while moved:
+            turns = await self.claim()
+            for turn in turns:
+                await self.answer(turn)
+            moved = len(turns) + await self.triage() + await self.send()
+
+    async def after(self, seconds: float) -> None:
+        """Let time pass, then everything that is due."""
+        await self.clock.advance(seconds)
+        await sweep(self.runtime)
+        await self.run()
+
+    async def play(self, seconds: float, *, step: float = 0.1) -> None:
+        """Let time pass in small steps, with everything that falls due on the way."""
+        for _ in range(round(seconds / step)):
+            await self.clock.advance(step)
+            await self.run()
+
+    async def rows(self, table: str, columns: str = "*") -> list[dict[str, Any]]:
+        order = "seq" if table in ("inbound_message", "outbound_message") else "1"
+        rows = await self.owner.fetch(f"select {columns} from {table} order by {order}")  # noqa: S608
+        return [dict(row) for row in rows]
+
+    async def states(self, table: str) -> list[str]:
+        """The states of a table's rows, oldest first; with a reason as ``state: reason``."""
+        order = "seq" if table in ("inbound_message", "outbound_message") else "started_at, id"
+        rows = await self.owner.fetch(f"select * from {table} order by {order}")  # noqa: S608
+        return [row["state"] if row["state"] in PLAIN else f"{row['state']}: {_reason(row)}" for row in rows]
+
+    async def conversation(self) -> dict[str, Any]:
+        return (await self.rows("conversation"))[0]
+
+    @property
+    def sent(self) -> list[str]:
+        return self.channel.sent_texts
+
+
+PLAIN = ("open", "claimed", "running", "due", "sending", "sent", "delivered", "read", "played")
+
+
+def _reason(row: Mapping[str, Any]) -> object:
+    return row["state_reason"] if "state_reason" in row else row["reason"]
+
+
+def key_of(row: Mapping[str, Any]) -> ConversationKey:
+    return ConversationKey(row["account_id"], UUID(str(row["id"])))  # type: ignore[arg-type]
