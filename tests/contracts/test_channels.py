@@ -8,8 +8,11 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from onevoice.adapters.channels.webchat import WebchatChannel
 from onevoice.ports.channel import WebhookRequest
+from onevoice.testing import ManualClock
 from onevoice.testing.graph_server import BreakOff, Hang, LoopbackGraph, Refuse
+from onevoice.vocabulary import AccountId, ChannelName
 from tests.contracts.channel_contract import ChannelContract, ChannelSubject, Far
 from tests.wire.whatsapp.wire import envelope, make_channel, message, sign, webhook
 
@@ -54,3 +57,39 @@ class TestWhatsApp(ChannelContract):
     async def subject(self) -> AsyncIterator[ChannelSubject]:
         async with LoopbackGraph() as graph, httpx2.AsyncClient(trust_env=False) as http:
             yield WhatsAppSubject(graph, http)
+
+
+class WebchatSubject(ChannelSubject):
+    takes_webhooks = False
+    part_units_max = None
+    behaviours = frozenset({Far.ACCEPTS})
+    address = "visitor-1"
+
+    def __init__(self) -> None:
+        self._clock = ManualClock()
+        self.channel = WebchatChannel(
+            name=ChannelName("site"), account=AccountId("default"), clock=self._clock
+        )
+
+    def body(self, text: str, external_id: str) -> bytes:
+        # The page's route has read the text as JSON without half pairs before it writes this.
+        whole = text.encode("utf-8", "replace").decode()
+        return json.dumps({"visitor": self.address, "id": external_id, "text": whole}).encode()
+
+    def webhook(self, body: bytes) -> WebhookRequest:
+        return WebhookRequest(method="POST", url="/webhooks/site", headers={}, query={}, body=body)
+
+    async def arrange(self, far: Far) -> None:
+        """A row is all there is: it cannot be refused, hang or break off."""
+
+    def received(self) -> list[str] | None:
+        return None
+
+    def now(self) -> float:
+        return self._clock.monotonic()
+
+
+class TestWebchat(ChannelContract):
+    @pytest.fixture
+    def subject(self) -> ChannelSubject:
+        return WebchatSubject()

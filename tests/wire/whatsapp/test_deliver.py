@@ -338,6 +338,7 @@ async def test_the_real_clock_gives_the_same_outcomes(graph: LoopbackGraph, http
 
 def test_an_answer_teaches_only_what_it_says() -> None:
     """Contacts may be missing, and of any shape."""
-    for contacts in (None, [], [7], [{}], {}, [{"wa_id": None}]):
+    shapes: list[object] = [None, [], [7], [{}], {}, [{"wa_id": None}]]
+    for contacts in shapes:
         answer = json.dumps({"messages": [{"id": "wamid.1"}], "contacts": contacts}).encode()
         assert read_answer(200, answer) == Accepted(external_id="wamid.1")

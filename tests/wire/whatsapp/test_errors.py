@@ -67,6 +67,14 @@ def test_how_often_and_how_late() -> None:
     assert (pair.code, pair.retry_after_seconds) == ("131056", None)
 
 
+def test_only_the_pair_rate_leaves_the_number_at_full_speed() -> None:
+    """Throughput and call budgets hold every conversation of the number, the pair rate holds one."""
+    slow = {code for code in ERROR_RULES if classify(code, 429, "").slows_channel}
+
+    assert slow == {4, 17, 613, 80007, 130429, 131208, 132069}
+    assert classify(None, 429, "").slows_channel
+
+
 @pytest.mark.parametrize(
     ("status", "action"),
     [

@@ -11,6 +11,7 @@ from onevoice.ports.channel import ItemKind, MessageItem, UnknownItem
 from tests.wire.whatsapp.wire import (
     CONTACT,
     FIXTURES,
+    Json,
     envelope,
     message,
     one_message,
@@ -115,44 +116,42 @@ def test_the_raw_bytes_parse_to_the_same_item(name: str) -> None:
     assert parse(item.raw) == [item]
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"text": None}, "[empty message]"),
-        ({"text": {}}, "[empty message]"),
-        ({"text": {"body": " \n "}}, "[empty message]"),
-        ({"text": "oi"}, "[empty message]"),
-        ({"text": {"body": ["oi"]}}, "[empty message]"),
-        ({"text": {"body": " oi "}}, " oi "),
-        ({"type": None, "text": None}, "[message WhatsApp does not pass on]"),
-        ({"type": "unknown"}, "[message WhatsApp does not pass on]"),
-        ({"type": "audio", "audio": {"voice": False}}, "[audio]"),
-        ({"type": "audio"}, "[audio]"),
-        ({"type": "image"}, "[image]"),
-        ({"type": "document", "document": {"caption": "segue"}}, "[document] segue"),
-        ({"type": "document", "document": {"filename": "a.pdf", "caption": "b"}}, "[document: a.pdf] b"),
-        ({"type": "location"}, "[location]"),
-        ({"type": "location", "location": {"latitude": 0, "longitude": 0}}, "[location: (0, 0)]"),
-        ({"type": "location", "location": {"latitude": "x"}}, "[location]"),
-        ({"type": "contacts"}, "[contact]"),
-        ({"type": "contacts", "contacts": [{}, 7]}, "[contact]\n[contact]"),
-        ({"type": "button"}, "[tapped a button or list entry; WhatsApp did not say which]"),
-        ({"type": "button", "button": {"payload": "P"}}, "[tapped: P]"),
-        ({"type": "button", "button": {"text": "Sim", "payload": "Sim"}}, "Sim"),
-        ({"type": "interactive", "interactive": {"type": "x"}}, UNKNOWN_REPLY),
-        ({"type": "interactive", "interactive": {"type": "nfm_reply"}}, "[form answered]"),
-        ({"type": "order"}, "[order]"),
-        ({"type": "order", "order": {"text": "a", "product_items": [{}]}}, "[order]\n? x unnamed product\na"),
-        ({"type": "reaction"}, "[reaction removed]"),
-        ({"type": "reaction", "reaction": {"emoji": ""}}, "[reaction removed]"),
-        ({"type": "system"}, "[system message]"),
-        ({"type": "unsupported", "errors": "x", "unsupported": 3}, "[message WhatsApp does not pass on]"),
-        ({"context": {"referred_product": 3}, "referral": [1]}, "oi"),
-    ],
-)  # fmt: skip
-def test_a_message_that_lacks_its_payload_is_described_all_the_same(
-    changes: dict[str, object], text: str
-) -> None:
+_LACKING: list[tuple[Json, str]] = [
+    ({"text": None}, "[empty message]"),
+    ({"text": {}}, "[empty message]"),
+    ({"text": {"body": " \n "}}, "[empty message]"),
+    ({"text": "oi"}, "[empty message]"),
+    ({"text": {"body": ["oi"]}}, "[empty message]"),
+    ({"text": {"body": " oi "}}, " oi "),
+    ({"type": None, "text": None}, "[message WhatsApp does not pass on]"),
+    ({"type": "unknown"}, "[message WhatsApp does not pass on]"),
+    ({"type": "audio", "audio": {"voice": False}}, "[audio]"),
+    ({"type": "audio"}, "[audio]"),
+    ({"type": "image"}, "[image]"),
+    ({"type": "document", "document": {"caption": "segue"}}, "[document] segue"),
+    ({"type": "document", "document": {"filename": "a.pdf", "caption": "b"}}, "[document: a.pdf] b"),
+    ({"type": "location"}, "[location]"),
+    ({"type": "location", "location": {"latitude": 0, "longitude": 0}}, "[location: (0, 0)]"),
+    ({"type": "location", "location": {"latitude": "x"}}, "[location]"),
+    ({"type": "contacts"}, "[contact]"),
+    ({"type": "contacts", "contacts": [{}, 7]}, "[contact]\n[contact]"),
+    ({"type": "button"}, "[tapped a button or list entry; WhatsApp did not say which]"),
+    ({"type": "button", "button": {"payload": "P"}}, "[tapped: P]"),
+    ({"type": "button", "button": {"text": "Sim", "payload": "Sim"}}, "Sim"),
+    ({"type": "interactive", "interactive": {"type": "x"}}, UNKNOWN_REPLY),
+    ({"type": "interactive", "interactive": {"type": "nfm_reply"}}, "[form answered]"),
+    ({"type": "order"}, "[order]"),
+    ({"type": "order", "order": {"text": "a", "product_items": [{}]}}, "[order]\n? x unnamed product\na"),
+    ({"type": "reaction"}, "[reaction removed]"),
+    ({"type": "reaction", "reaction": {"emoji": ""}}, "[reaction removed]"),
+    ({"type": "system"}, "[system message]"),
+    ({"type": "unsupported", "errors": "x", "unsupported": 3}, "[message WhatsApp does not pass on]"),
+    ({"context": {"referred_product": 3}, "referral": [1]}, "oi"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "text"), _LACKING)
+def test_a_message_that_lacks_its_payload_is_described_all_the_same(changes: Json, text: str) -> None:
     """The customer sent something; what WhatsApp left out must not lose that."""
     assert one_message(message(**changes)).text == text
 

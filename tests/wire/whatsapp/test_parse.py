@@ -14,6 +14,7 @@ from onevoice.ports.channel import ItemKind, MessageItem, StatusItem, UnknownIte
 from tests.wire.whatsapp.wire import (
     CONTACT,
     ROUTE,
+    Json,
     envelope,
     message,
     one_message,
@@ -32,6 +33,7 @@ def test_the_recorded_text_message_is_read_in_full() -> None:
     assert item.text == "Oi, quero saber o prazo"
     assert item.route == ROUTE
     assert item.sent_at == datetime.fromtimestamp(1790000000, UTC)
+    assert item.sent_at is not None
     assert item.opens_window_until == item.sent_at + timedelta(hours=24) - timedelta(seconds=60)
     assert item.contact.name == "Ana Exemplo"
     assert item.contact.address == "5511999990000"
@@ -39,7 +41,7 @@ def test_the_recorded_text_message_is_read_in_full() -> None:
 
 def test_a_malformed_item_does_not_lose_its_neighbours() -> None:
     """Two messages and a status in one body; the first message is broken (acceptance fixture 1)."""
-    value = {
+    value: Json = {
         "messages": [{"id": 7, "from": ["x"]}, message()],
         "statuses": [{"id": "wamid.OUT", "status": "sent", "timestamp": "1790000000"}],
     }

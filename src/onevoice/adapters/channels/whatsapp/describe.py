@@ -29,10 +29,8 @@ _LISTED_MAX: Final = 30
 def describe(message: Object, message_type: str) -> str:
     """One message as text; never blank, whatever it lacks."""
     describer = _DESCRIBERS.get(message_type)
-    if describer is None:
-        said = f"[message of a type onevoice does not know: {message_type}]"
-    else:
-        said = describer(message)
+    unknown = f"[message of a type onevoice does not know: {message_type}]"
+    said = describer(message) if describer else unknown
     # A form's answers are JSON inside JSON: what stands in there has not been cleaned yet.
     return cut(clean("\n".join([said, *_circumstances(message)])))
 
