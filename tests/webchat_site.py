@@ -34,7 +34,7 @@ ACCOUNT = AccountId("default")
 
 @dataclass
 class Site:
-    """``receive`` stores what the inbound and receipt steps would; the other methods are the business's side."""
+    """``receive`` stores what the inbound and receipt steps would; the rest is the business's side."""
 
     database: Database
     feed: JournalFeed
@@ -187,7 +187,7 @@ class Site:
 
 @asynccontextmanager
 async def serve(app: Starlette, feed: JournalFeed) -> AsyncIterator[str]:
-    """The app on a free port of loopback; the socket listens before anybody asks. Stops the feed, to end streams."""
+    """The app on a free port of loopback; stops the feed at the end, so that streams end."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))

@@ -1,4 +1,4 @@
-"""The journal feed on a real database: commit order, no gap, no double, bounded queues, no work for nobody."""
+"""The journal feed on a real database: commit order, no gap, no double, bounded queues."""
 
 from __future__ import annotations
 

@@ -182,6 +182,7 @@ function arrange() {
     if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
   });
   byId("earlier").hidden = !hasEarlier;
+  byId("column").classList.toggle("empty", records.size === 0);
   byId("name-field").hidden = started || records.size > 0;
 }
 
@@ -344,6 +345,7 @@ async function post(message) {
 }
 
 async function send(path, body) {
+  if (!navigator.onLine) return null;
   try {
     return await fetch(`${base}/${path}`, {
       method: "POST",
@@ -428,6 +430,7 @@ const acknowledged = { delivered: new Set(), read: new Set() };
 const unread = new Set();
 let isOpened = !framed || !new URLSearchParams(location.search).has("embedded");
 let receiptTimer = 0;
+let isFollowing = true;
 
 function isAttended() {
   return isOpened && document.visibilityState === "visible";
@@ -478,6 +481,10 @@ function drawStatus(state) {
 function drawPresence({ typing, human }) {
   byId("status").dataset.human = String(human);
   drawStatus("online");
+  drawTyping(typing);
+}
+
+function drawTyping(typing) {
   const place = byId("typing");
   if (Boolean(place.firstChild) === typing) return;
   const following = isAtEnd();
@@ -540,8 +547,14 @@ function listen() {
     scrollToEnd();
     textField.focus();
   });
-  scroller.addEventListener("scroll", attend, { passive: true });
-  new ResizeObserver(() => drawUnread()).observe(scroller);
+  scroller.addEventListener("scroll", () => {
+    isFollowing = isAtEnd();
+    attend();
+  }, { passive: true });
+  new ResizeObserver(() => {
+    if (isFollowing) scrollToEnd();
+    drawUnread();
+  }).observe(scroller);
   document.addEventListener("visibilitychange", attend);
   listenToNetwork();
   listenToOthers();
@@ -555,7 +568,8 @@ function listenToNetwork() {
   });
   addEventListener("offline", () => {
     drawBanner(texts.offline);
-    drawStatus("connecting");
+    drawStatus("away");
+    drawTyping(false);
     closeStream();
   });
   addEventListener("pagehide", closeStream);
@@ -603,7 +617,10 @@ function start() {
     drawStatus("online");
     byId("log").setAttribute("aria-live", "polite");
   }
-  if (!navigator.onLine) drawBanner(texts.offline);
+  if (!navigator.onLine) {
+    drawBanner(texts.offline);
+    drawStatus("away");
+  }
   flush();
   if (matchMedia("(hover: hover)").matches && isOpened) textField.focus();
 }
