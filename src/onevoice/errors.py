@@ -90,3 +90,7 @@ class EmbeddedServerFailed(OnevoiceError):
 
 class AddressUnusable(OnevoiceError):
     """The server cannot listen on this address; choose another with --host and --port."""
+
+
+class BackupFailed(OnevoiceError):
+    """The backup could not be made or restored; nothing was changed."""

@@ -40,6 +40,7 @@ def run_program(
     *,
     user: SystemUser | None,
     stdin: str = "",
+    folder: Path = Path("/"),
     inherit: Sequence[int] = (),
     seconds_max: float = 120.0,
 ) -> subprocess.CompletedProcess[str]:
@@ -52,7 +53,7 @@ def run_program(
             stdout=output,
             stderr=errors,
             text=True,
-            cwd="/",
+            cwd=folder,
             env=_ENVIRONMENT,
             umask=0o077,
             start_new_session=True,

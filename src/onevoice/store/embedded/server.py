@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
@@ -23,6 +26,8 @@ _PORT = 5432
 _DATABASE = "onevoice"
 # The kernel's limit for a socket's path is 104 bytes on macOS and 108 on Linux, its end included.
 _SOCKET_BYTES_MAX = 100
+# Commas and quotes in a socket's path have a meaning of their own for the server and its clients.
+_PLAIN_PATH = re.compile(r"[\w/.+=@~-]+")
 _START_SECONDS_MAX = 120.0
 _LOG_BYTES_MAX = 10_000_000
 
@@ -115,13 +120,25 @@ class EmbeddedServer:
         return cls(dsn=dsn, folders=folders, users=users)
 
 
+@contextmanager
+def unused_cluster(data_dir: Path) -> Generator[None]:
+    """Keep everybody from the cluster's folder for a while; refused while anybody uses it."""
+    folders = _Folders(_prepare_data_dir(data_dir))
+    with FileLock(folders.start_lock) as starting, FileLock(folders.users_lock) as users:
+        # A moment for a keeper that is about to end.
+        if not starting.wait_exclusive(seconds_max=3) or not users.wait_exclusive(seconds_max=3):
+            raise EmbeddedServerFailed(f"onevoice is running on {data_dir}; stop it first")
+        yield
+
+
 class _Folders:
     """The places below a data_dir."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.cluster = data_dir / "postgres"
-        self.unfinished = data_dir / "postgres.new"
+        # What a restore replaces, until it has replaced it.
+        self.replaced = data_dir / "postgres.replaced"
         self.log = self.cluster / "server.log"
         self.start_lock = data_dir / "postgres.start.lock"
         # Held shared by every user of the server.
@@ -162,29 +179,36 @@ def _check_cluster(cluster: Path) -> None:
 
 def _create_cluster(folders: _Folders, user: SystemUser | None) -> None:
     """Make it beside its place and rename it when it is complete: a half-made one is never taken for real."""
-    shutil.rmtree(folders.unfinished, ignore_errors=True)
-    folders.unfinished.mkdir(mode=0o700)
+    if folders.replaced.exists():
+        raise EmbeddedServerFailed(
+            f"a restore into {folders.data_dir} was interrupted; run it again, or rename {folders.replaced} "
+            f"to {folders.cluster.name} to have the old data back"
+        )
+    for left in folders.data_dir.glob("postgres.new-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # A name of its own each time: the initdb of a killed process may still be writing to the last one.
+    unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=folders.data_dir))
     if user is not None:
         let_read(user, program_folder().parent)
         let_pass(user, folders.data_dir)
-        os.chown(folders.unfinished, user.uid, user.gid)
+        os.chown(unfinished, user.uid, user.gid)
     done = run_program(
         "initdb",
         [
-            *("--pgdata", str(folders.unfinished), "--username", "postgres", "--auth", "trust"),
+            *("--pgdata", str(unfinished), "--username", "postgres", "--auth", "trust"),
             *("--encoding", "UTF8", "--locale", "C", "--locale-provider", "builtin"),
             *("--builtin-locale", "C.UTF-8", "--no-instructions"),
         ],
         user=user,
     )
     if done.returncode != 0:
-        shutil.rmtree(folders.unfinished, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise EmbeddedServerFailed(
             f"no database could be made in {folders.data_dir}: {last_line(done.stderr, words=('error:',))}"
         )
     if folders.cluster.exists():
         folders.cluster.rmdir()
-    folders.unfinished.rename(folders.cluster)
+    unfinished.rename(folders.cluster)
     _sync_folder(folders.data_dir)
 
 
@@ -205,8 +229,9 @@ def _ensure_running(folders: _Folders, user: SystemUser | None) -> Path:
 
 
 def _start_server(folders: _Folders, user: SystemUser | None, server: FileLock) -> Path:
-    # No process of an earlier server lives, so its pid file is stale, even if the number is in use again.
-    (folders.cluster / "postmaster.pid").unlink(missing_ok=True)
+    # No process of an earlier server lives, so its pid files are stale, even if the number is in use again.
+    for stale in ("postmaster.pid", f".s.PGSQL.{_PORT}.lock", f".s.PGSQL.{_PORT}"):
+        (folders.cluster / stale).unlink(missing_ok=True)
     if user is not None:
         let_read(user, program_folder().parent)
         let_pass(user, folders.data_dir)
@@ -219,10 +244,13 @@ def _start_server(folders: _Folders, user: SystemUser | None, server: FileLock) 
     done = run_program(
         "pg_ctl",
         [
-            *("start", "--pgdata", str(folders.cluster), "--log", str(folders.log), "--options", options),
+            *("start", "--pgdata", folders.cluster.name, "--options", options),
+            *("--log", str(folders.log.relative_to(folders.data_dir))),
             *("--wait", "--timeout", str(int(_START_SECONDS_MAX)), "--silent"),
         ],
         user=user,
+        # Relative paths: pg_ctl hands them to a shell in double quotes.
+        folder=folders.data_dir,
         inherit=[server.descriptor],
         seconds_max=_START_SECONDS_MAX + 10,
     )
@@ -301,10 +329,9 @@ def _socket_folder(cluster: Path) -> Path | None:
 
 
 def _choose_socket_folder(cluster: Path, user: SystemUser | None) -> Path:
-    """The cluster's own private folder, or a private one with a short name when the path is too long."""
+    """The cluster's own private folder, or a private one elsewhere when the path is too long or odd."""
     path = str(cluster)
-    # A comma separates hosts and folders for the server and its clients.
-    if len(os.fsencode(f"{path}/.s.PGSQL.{_PORT}")) <= _SOCKET_BYTES_MAX and "," not in path:
+    if len(os.fsencode(f"{path}/.s.PGSQL.{_PORT}")) <= _SOCKET_BYTES_MAX and _PLAIN_PATH.fullmatch(path):
         return cluster
     for place in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - mkdtemp makes a private folder in it.
         if len(os.fsencode(place)) < _SOCKET_BYTES_MAX // 2:
