@@ -45,3 +45,8 @@ def read_settings(
 def environment() -> Mapping[str, str]:
     """The variables this process was started with."""
     return os.environ  # noqa: TID251 - The one place where commands hand the environment to the settings.
+
+
+def read_api_token() -> str | None:
+    """The administrator's token of the account `default`, for automation; none when it is empty or unset."""
+    return os.environ.get("ONEVOICE_API_TOKEN") or None  # noqa: TID251 - A secret, no setting.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from onevoice.entrypoints.cli_options import ConfigOption, read_settings
+from onevoice.entrypoints.cli_options import ConfigOption, read_api_token, read_settings
 from onevoice.errors import AddressUnusable
 
 if TYPE_CHECKING:
@@ -87,9 +87,10 @@ def _run(settings: Settings, *, host: str, port: int, ready: Callable[[str], Non
     refuse_unusable_address(host, port)
 
     import uvloop
-    from onevoice.app import serve as serve_application
 
-    status = uvloop.run(serve_application(settings, host=host, port=port, ready=ready))
+    from onevoice.entrypoints.serve import serve as serve_application
+
+    status = uvloop.run(serve_application(settings, host=host, port=port, ready=ready, api_token=read_api_token()))
     raise typer.Exit(status)
 
 

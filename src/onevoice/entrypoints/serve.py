@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Sequence
+import socket
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from typing import Any
 
 import uvicorn
@@ -23,6 +23,7 @@ from onevoice.entrypoints.http.webchat import (
 )
 from onevoice.entrypoints.http.webhooks import PREFIX, WebhookDoor
 from onevoice.entrypoints.worker import Worker
+from onevoice.errors import AddressUnusable
 from onevoice.flow.inbound.intake import Intake
 from onevoice.flow.inbound.perform import Received
 from onevoice.settings import Settings
@@ -34,13 +35,12 @@ from onevoice.vocabulary import ChannelName
 class Site:
     """All HTTP of one process: webhooks as plain ASGI, the chat page, and the API for everything else."""
 
-    def __init__(self, application: Application, worker: Worker) -> None:
+    def __init__(self, application: Application, *, api_token: str | None) -> None:
         runtime = application.runtime
         settings = runtime.settings
         self.accepting = True
         self.intake = Intake(runtime)
         self.feed = JournalFeed(application.api_database)
-        self._worker = worker
         self._webhooks = WebhookDoor(
             channels=runtime.channels,
             intake=self.intake,
@@ -53,7 +53,7 @@ class Site:
                 database=application.api_database,
                 clock=runtime.clock,
                 telemetry=runtime.telemetry,
-                authenticator=TokenAuthenticator(os.environ.get("ONEVOICE_API_TOKEN")),
+                authenticator=TokenAuthenticator(api_token),
                 feed=self.feed,
                 canonical_aliases=canonical_aliases,
                 accepting=lambda: self.accepting,
@@ -99,62 +99,86 @@ class Site:
         )
 
 
-async def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], None]) -> int:
-    """Run until SIGTERM or Ctrl-C, then drain; ``ready`` is told the URL once traffic is accepted. The exit status."""
+async def serve(
+    settings: Settings, *, host: str, port: int, ready: Callable[[str], None], api_token: str | None = None
+) -> int:
+    """Run until SIGTERM or Ctrl-C, then drain; returns the exit status.
+
+    ``ready`` is told the URL once traffic is accepted. ``api_token`` is an administrator's of the account
+    ``default``.
+    """
     configure_logging()
+    stop = _stop_signal()
     async with open_application(settings) as application:
         worker = Worker(application.runtime)
-        site = Site(application, worker)
-        async with _listening(site, host, port) as (server, url), site.feed:
-            stop = _stop_signal()
+        site = Site(application, api_token=api_token)
+        async with site.feed, _listening(site, host, port) as url:
             worker.start()
             ready(url)
             await stop.wait()
             site.accepting = False
-            drain_seconds = settings.server.drain_seconds
             await site.feed.stop()
-            server.should_exit = True
-            await worker.drain(min(drain_seconds, settings.turns.lease_seconds))
-            await site.intake.drain()
+        # The listener is closed and every webhook answered: nothing new comes in while the rest is finished.
+        await site.intake.drain()
+        await worker.drain(min(settings.server.drain_seconds, settings.turns.lease_seconds))
     return 0
 
 
 @contextlib.asynccontextmanager
-async def _listening(site: Site, host: str, port: int) -> AsyncGenerator[tuple[uvicorn.Server, str]]:
+async def _listening(site: Site, host: str, port: int) -> AsyncGenerator[str]:
+    """Accept connections for as long as the block runs; yields the URL."""
+    listener = _bind(host, port)
     config = uvicorn.Config(
         site,
-        host=host,
-        port=port,
         loop="none",
         http="httptools",
         lifespan="off",
         access_log=False,
         log_config=None,
         server_header=False,
-        date_header=True,
         timeout_graceful_shutdown=5,
         timeout_keep_alive=75,
     )
-    server = _QuietServer(config)
-    serving = asyncio.create_task(server.serve(), name="http")
+    server = _Listener(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
     try:
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.005)
-        if serving.done():
-            await serving
-        bound = server.servers[0].sockets[0].getsockname()
-        shown = host if host not in ("0.0.0.0", "::") else "127.0.0.1"  # noqa: S104
-        yield server, f"http://{shown}:{bound[1]}"
+        await server.listening.wait()
+        shown = host if host not in ("0.0.0.0", "::") else "127.0.0.1"  # noqa: S104 - Shown, not bound.
+        yield f"http://{shown}:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
         await serving
+        listener.close()
 
 
-class _QuietServer(uvicorn.Server):
-    """Leaves signals to ``serve``, which drains before the listener closes."""
+def _bind(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise AddressUnusable(f"port {port} of {host} cannot be listened on: {error.strerror}") from None
+    return listener
+
+
+class _Listener(uvicorn.Server):
+    """Says when it listens, and leaves signals to ``serve``."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Any:
+    def capture_signals(self) -> Generator[None]:
         yield
 
 

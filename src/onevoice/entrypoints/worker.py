@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,29 +85,18 @@ class Worker:
         self._stopping.set()
         for work in Work:
             self._runtime.wakeup.nudge(work)
-        looking = self._loops[:3]
-        await asyncio.wait(looking) if looking else None
-        if self._turn_tasks:
-            await asyncio.wait(self._turn_tasks, timeout=max(0.0, seconds))
+        await _finished(self._loops[:3])
+        await _finished(self._turn_tasks, seconds_max=max(0.0, seconds))
         left = [running.turn for running in self._running.values()]
-        for task in self._turn_tasks:
-            task.cancel()
-        if self._turn_tasks:
-            await asyncio.wait(self._turn_tasks)
+        await _finished(self._turn_tasks, cancel=True)
         if left:
             await self._until_available(lambda: abandon_drained(self._runtime, left))
-        for task in self._triage_tasks:
-            task.cancel()
+        await _finished(self._triage_tasks, cancel=True)
         # A send that has begun is never cut off: its own deadline bounds the wait.
-        for tasks in (self._triage_tasks, self._send_tasks):
-            if tasks:
-                await asyncio.wait(tasks)
+        await _finished(self._send_tasks)
         await self._settle.drain()
         await self._finish.drain()
-        for task in self._loops:
-            task.cancel()
-        if self._loops:
-            await asyncio.wait(self._loops)
+        await _finished(self._loops, cancel=True)
 
     def stop_asking(self, turn: TurnId) -> None:
         """Cut an agent call short whose verdict can only be that it is stale."""
@@ -254,3 +243,14 @@ class Worker:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._runtime.telemetry.worker_failures.inc()
             LOG.error("work ended with an error", exc_info=error, extra={"work": task.get_name()})
+
+
+async def _finished(
+    tasks: Collection[asyncio.Task[None]], *, seconds_max: float | None = None, cancel: bool = False
+) -> None:
+    """Wait until these tasks have ended, at most so long."""
+    if cancel:
+        for task in tasks:
+            task.cancel()
+    if tasks:
+        await asyncio.wait(set(tasks), timeout=seconds_max)

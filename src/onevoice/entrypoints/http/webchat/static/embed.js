@@ -65,8 +65,10 @@
     shadow.append(box);
     document.body.append(host);
 
+    let isReady = false; // The chat page speaks first; a frame that was refused never does.
+
     function tellFrame() {
-      frame.contentWindow?.postMessage({ onevoice: "shown", shown: !frame.hidden }, url.origin);
+      if (isReady) frame.contentWindow.postMessage({ onevoice: "shown", shown: !frame.hidden }, url.origin);
     }
 
     function toggle(isOpen) {
@@ -82,7 +84,6 @@
       tellFrame();
     }
 
-    frame.addEventListener("load", tellFrame);
     launcher.addEventListener("click", () => toggle(frame.hidden));
     addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !frame.hidden) {
@@ -92,6 +93,10 @@
     });
     addEventListener("message", (event) => {
       if (event.source !== frame.contentWindow || event.origin !== url.origin) return;
+      if (!isReady) {
+        isReady = true;
+        tellFrame();
+      }
       if (event.data?.onevoice === "close") {
         toggle(false);
         launcher.focus();
