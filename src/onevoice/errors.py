@@ -5,6 +5,8 @@ A message names the thing, the cause and the next act, and never shows a secret 
 
 from __future__ import annotations
 
+from onevoice.vocabulary import OperatorId
+
 
 class OnevoiceError(Exception):
     """onevoice could not do what it was asked."""
@@ -94,3 +96,20 @@ class AddressUnusable(OnevoiceError):
 
 class BackupFailed(OnevoiceError):
     """The backup could not be made or restored; nothing was changed."""
+
+
+class ConversationUnknown(OnevoiceError):
+    """No conversation of this id belongs to the account; look it up with GET /api/v1/conversations."""
+
+
+class CommandRefused(OnevoiceError):
+    """The conversation's authority does not allow the command.
+
+    ``code`` is the API's error code (``held_by_other``, ``not_owner``, ``invalid_transition``, ``key_reused`` …);
+    ``owner`` is who holds the conversation, where somebody does.
+    """
+
+    def __init__(self, code: str, message: str, *, owner: OperatorId | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.owner = owner
