@@ -84,7 +84,7 @@ def advance(after: TimelineCursor, page: Sequence[Row]) -> TimelineCursor:
         inbound=last["inbound"]["seq"] if "inbound" in last else after.inbound,
         outbound=last["outbound"]["seq"] if "outbound" in last else after.outbound,
         turn_at=after.turn_at if turn is None else turn["at"],
-        turn_id=after.turn_id,
+        turn_id=after.turn_id if turn is None else turn["id"],
         journal=max(journal, default=after.journal),
     )
 
