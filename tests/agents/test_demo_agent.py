@@ -193,7 +193,9 @@ async def test_a_human_who_spoke_last_has_left_no_question_of_ours() -> None:
     """A yes to an operator's message confirms nothing the assistant asked before."""
     customer = Customer()
     await customer.says("adiciona um café")
-    customer.history.append(HistoryItem(role="operator", text="O café acabou, tudo bem?", at=customer.at))
+    customer.history.append(
+        HistoryItem(role="operator", text="Temos pão. Posso confirmar o pedido?", at=customer.at)
+    )
     proposal = await customer.says("sim")
 
     assert not proposal.wrote

@@ -102,6 +102,20 @@ class WakeupContract:
         assert not second.done()
         await stop(second)
 
+    async def test_instants_that_passed_together_are_one(self, wakeup: Wakeup, clock: ManualClock) -> None:
+        """A worker that was busy over several instants looks once for all of them."""
+        for seconds in (1.0, 2.0, 3.0):
+            wakeup.nudge(Work.TURN, in_seconds=seconds)
+        await clock.advance(5)
+        first = start_wait(wakeup)
+        await settle()
+        second = start_wait(wakeup)
+        await settle()
+
+        assert first.done()
+        assert not second.done()
+        await stop(second)
+
     async def test_kinds_of_work_wake_their_own_workers(self, wakeup: Wakeup) -> None:
         """A nudge for one kind leaves the others asleep."""
         turn, outbox, triage = (start_wait(wakeup, work) for work in (Work.TURN, Work.OUTBOX, Work.TRIAGE))

@@ -63,6 +63,19 @@ def test_a_write_that_cannot_be_done_changes_nothing(tool: str, args: dict[str, 
     assert book.order_of("ana") == ()
 
 
+def test_a_taken_time_is_refused_at_the_last_moment() -> None:
+    """The write itself refuses what another contact has booked, whatever was read before; moving there too."""
+    book = Book()
+    args: dict[str, object] = {"day": FRIDAY.isoformat(), "time": "08:00"}
+    book.write("ana", Tool.BOOK, args)
+    for tool in (Tool.BOOK, Tool.MOVE):
+        with pytest.raises(Unavailable, match="taken meanwhile"):
+            book.write("rui", tool, args)
+
+    assert book.write("ana", Tool.BOOK, args) == args
+    assert book.appointment_of("rui", now=MONDAY) is None
+
+
 def test_the_book_forgets_what_is_long_over() -> None:
     """Old appointments leave when new ones come, so that the book stays small."""
     book = Book()

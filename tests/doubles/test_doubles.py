@@ -4,6 +4,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ from onevoice.testing import (
     CallCount,
     CountingChance,
     Gate,
+    LoopbackAgent,
     ManualClock,
     OutsideConnection,
     RecordingChannel,
@@ -276,6 +278,40 @@ def test_an_outside_connection_is_refused(family: socket.AddressFamily, address:
             outside.connect(address)
         with pytest.raises(OutsideConnection, match="is outside"):
             outside.connect_ex(address)
+
+
+def test_this_machine_can_be_reached_in_every_way(tmp_path: Path) -> None:
+    """Unix sockets and the error-code way to connect to loopback pass the guard untouched."""
+    with loopback_only(), socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as local:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen(1)
+        local.connect(str(tmp_path / "s"))
+        with socket.socket() as server, socket.socket() as client:
+            server.bind(("127.0.0.1", 0))
+            server.listen(1)
+
+            assert client.connect_ex(server.getsockname()) == 0
+
+
+async def test_the_loopback_agent_has_no_address_before_it_listens() -> None:
+    """Asking too early is a mistake that says what to do."""
+    with pytest.raises(RuntimeError, match="async context manager"):
+        _ = LoopbackAgent().url
+
+
+async def test_a_caller_that_leaves_in_mid_request_is_no_request() -> None:
+    """Half a head is not recorded, and closing the server leaves no task behind."""
+    async with LoopbackAgent() as agent:
+        port = int(agent.url.split(":")[2].partition("/")[0])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /agent HTTP/1.1\r\n")
+        writer.write_eof()
+
+        assert await reader.read() == b""
+
+        writer.close()
+        await writer.wait_closed()
+        assert agent.requests == []
 
 
 async def test_loopback_stays_open_under_the_guard() -> None:
