@@ -9,6 +9,7 @@ from onevoice.ports.agent import Agent
 from onevoice.ports.chance import Chance
 from onevoice.ports.channel import Channel
 from onevoice.ports.clock import Clock
+from onevoice.ports.receiver import Receiver
 from onevoice.ports.triage import Decider
 from onevoice.ports.wakeup import Wakeup
 from onevoice.settings import Settings
@@ -19,7 +20,7 @@ from onevoice.vocabulary import ChannelName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """``worker`` names this process in turns and journal; it carries no meaning beyond that."""
+    """``worker`` names this process in turns and journal; ``receiver`` is told what only a human can resolve."""
 
     database: Database
     clock: Clock
@@ -31,3 +32,4 @@ class Runtime:
     agent: Agent
     decider: Decider
     worker: str
+    receiver: Receiver | None = None

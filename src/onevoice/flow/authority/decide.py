@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from onevoice.vocabulary import AuthorityState, OperatorId
@@ -31,6 +31,7 @@ class Authority:
     version: int
     owner: OperatorId | None
     reason: str | None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class Request:
     """A command with who gives it. ``is_admin`` is true for the runtime's own policies as well.
 
     ``in_flight``: an AI send or an AI write has begun and is unresolved. ``to``: whom a transfer names.
+    ``holds``: a take that no idle time ends; ``held_by_hand``: the conversation was taken so.
     """
 
     command: Command
@@ -47,6 +49,7 @@ class Request:
     reason: str | None = None
     note: str | None = None
     in_flight: bool = False
+    holds: bool = False
     held_by_hand: bool = False
 
 
@@ -60,6 +63,7 @@ class Transition:
     note: str | None
     keeps_goodbye: bool = False
     revokes_operator: bool = False
+    held_by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +94,16 @@ def decide_transition(authority: Authority, request: Request) -> Decision:
         case Command.RELEASE | Command.TRANSFER | Command.SUSPEND:
             return _owner_command(authority, request)
         case Command.RESUME:
-            if authority.state is not AuthorityState.AI_SUSPENDED:
-                return _INVALID
-            return _to(AuthorityState.AI_ACTIVE, request)
+            is_suspended = authority.state is AuthorityState.AI_SUSPENDED
+            return _to(AuthorityState.AI_ACTIVE, request) if is_suspended else _INVALID
         case Command.REQUEST_HANDOFF:
-            if authority.state in (AuthorityState.AI_ACTIVE, AuthorityState.AI_SUSPENDED):
-                return _to(AuthorityState.HANDOFF_PENDING, request)
-            return Unchanged()
+            is_ai = authority.state in (AuthorityState.AI_ACTIVE, AuthorityState.AI_SUSPENDED)
+            return _to(AuthorityState.HANDOFF_PENDING, request) if is_ai else Unchanged()
         case Command.DEVICE_REPLY:
             return _device_reply(authority, request)
         case Command.IDLE_RETURN:
-            if authority.state is not AuthorityState.HUMAN_ACTIVE or request.held_by_hand:
-                return Unchanged()
-            return _to(AuthorityState.AI_ACTIVE, request)
+            is_idle = authority.state is AuthorityState.HUMAN_ACTIVE and not request.held_by_hand
+            return _to(AuthorityState.AI_ACTIVE, request) if is_idle else Unchanged()
 
 
 def _to(
@@ -120,6 +121,7 @@ def _to(
         note=request.note,
         keeps_goodbye=keeps_goodbye,
         revokes_operator=revokes_operator,
+        held_by_hand=request.holds or (request.held_by_hand and owner is not None),
     )
 
 
@@ -137,6 +139,9 @@ def _take(authority: Authority, request: Request) -> Decision:
         return Conflict(code="held_by_other", owner=authority.owner)
     waits = request.in_flight and authority.state is not AuthorityState.HUMAN_ACTIVE
     state = AuthorityState.HANDOFF_PENDING if waits else AuthorityState.HUMAN_ACTIVE
+    if authority.state is AuthorityState.HANDOFF_PENDING and authority.reason:
+        # Why a human was asked for stays on the conversation while one has it.
+        request = replace(request, reason=authority.reason, note=request.note or authority.note)
     return _to(state, request, owner=request.by, revokes_operator=is_held)
 
 
@@ -144,9 +149,7 @@ def _confirm(authority: Authority, request: Request) -> Decision:
     is_claimed = authority.owner is not None or authority.reason == DEVICE_REPLY
     if authority.state is not AuthorityState.HANDOFF_PENDING or not is_claimed or request.in_flight:
         return Unchanged()
-    return Transition(
-        state=AuthorityState.HUMAN_ACTIVE, owner=authority.owner, reason=authority.reason, note=request.note
-    )
+    return _to(AuthorityState.HUMAN_ACTIVE, replace(request, reason=authority.reason, note=authority.note), owner=authority.owner)
 
 
 def _owner_command(authority: Authority, request: Request) -> Decision:
@@ -176,4 +179,4 @@ def _device_reply(authority: Authority, request: Request) -> Decision:
     if not is_open and not (is_waiting and authority.reason != DEVICE_REPLY):
         return Unchanged()
     state = AuthorityState.HANDOFF_PENDING if request.in_flight else AuthorityState.HUMAN_ACTIVE
-    return Transition(state=state, owner=None, reason=DEVICE_REPLY, note=request.note)
+    return _to(state, replace(request, reason=DEVICE_REPLY))

@@ -21,6 +21,7 @@ from onevoice.flow.conversation import (
     refresh,
     set_authority,
 )
+from onevoice.flow.notify.perform import notify
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.end import TurnEnd, end_turns
 from onevoice.store.database import Transaction
@@ -41,17 +42,24 @@ async def request_transition(
     to: OperatorId | None = None,
     reason: str | None = None,
     note: str | None = None,
-    held_by_hand: bool = False,
+    holds: bool = False,
 ) -> Decision:
     """Decide on a locked conversation and save the transition with its consequences; the caller refreshes."""
     key = conversation.key
-    flying = await transaction.fetch(SQL["read_in_flight"], key.account, key.id)
+    flying = await transaction.fetch(
+        SQL["read_in_flight"],
+        runtime.clock.now(),
+        key.account,
+        key.id,
+        runtime.settings.outbox.send_timeout_seconds,
+    )
     decision = decide_transition(
         Authority(
             state=conversation.authority_state,
             version=conversation.authority_version,
             owner=conversation.authority_owner,
             reason=conversation.authority_reason,
+            note=conversation.authority_note,
         ),
         Request(
             command=command,
@@ -61,7 +69,8 @@ async def request_transition(
             reason=reason,
             note=note,
             in_flight=bool(flying),
-            held_by_hand=held_by_hand,
+            holds=holds,
+            held_by_hand=conversation.held_by_hand,
         ),
     )
     if isinstance(decision, Transition):
@@ -113,9 +122,13 @@ async def _carry_out(
         owner=decision.owner,
         reason=decision.reason,
         note=decision.note,
+        held_by_hand=decision.held_by_hand,
         now=now,
     )
     await _settle_unsent(runtime, transaction, conversation, decision)
+    if decision.state is AuthorityState.HANDOFF_PENDING and decision.owner is None:
+        # A handoff without anyone being told is silence for the customer.
+        await notify(runtime, transaction, [(key, "handoff", decision.reason or command.value, None)])
     await record(
         transaction,
         [
@@ -152,6 +165,10 @@ async def _settle_unsent(
     turns = {UUID(str(row["turn_id"])) for row in revoked if row["turn_id"] is not None}
     if turns:
         await transaction.execute(SQL["reopen_unbegun"], key.account, list(turns))
+    mine = [row["id"] for row in revoked if row["author"] == "operator"]
+    if mine:
+        await transaction.execute(SQL["reopen_unanswered"], key.account, mine)
+    await transaction.execute(SQL["cancel_follow_ups"], now, key.account, key.id, "authority_changed")
     await transaction.execute(SQL["forbid_retry"], key.account, key.id, decision.revokes_operator)
     await transaction.execute(SQL["restamp_unsent"], key.account, key.id, conversation.authority_version + 1)
     entries = [

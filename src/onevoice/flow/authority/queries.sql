@@ -1,8 +1,15 @@
 -- name: read_in_flight
--- An AI send that has begun and is unresolved. A human's own send never delays a takeover.
+-- An AI send or an AI write that has begun and is unresolved. A human's own send never delays a takeover; a
+-- write is given up for unknown after its deadline and the same quarantine as a send.
 select o.id
 from outbound_message o
-where o.account_id = $1::text and o.conversation_id = $2::uuid and o.state = 'sending' and o.author in ('ai', 'system')
+where o.account_id = $2::text and o.conversation_id = $3::uuid and o.state = 'sending' and o.author in ('ai', 'system')
+union all
+select e.id
+from effect e
+where e.account_id = $2::text and e.conversation_id = $3::uuid and e.told_at is null and e.state = 'started'
+    and e.turn_id is not null
+    and e.not_after + make_interval(secs => $4::float8) > (select coalesce($1::timestamptz, clock_timestamp()))
 limit 1;
 
 -- name: revoke_due
@@ -42,3 +49,38 @@ from conversation
 where authority_state = 'HANDOFF_PENDING' and (authority_owner is not null or authority_reason = 'device_reply')
 order by authority_since
 limit $1::integer;
+
+-- name: reopen_unanswered
+-- A human's message that was revoked before it began answers nothing.
+update inbound_message m
+set state = 'open', state_reason = null, answered_by = null
+where m.account_id = $1::text and m.answered_by = any($2::uuid[]) and m.state = 'answered';
+
+-- name: cancel_follow_ups
+update follow_up
+set state = 'cancelled', reason = $4::text, ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
+where account_id = $2::text and conversation_id = $3::uuid and state = 'scheduled';
+
+-- name: read_owner
+select c.authority_state, c.authority_version, c.authority_owner, o.name as owner_name, c.authority_reason,
+    c.authority_note, c.authority_since,
+    (select count(*) from outbound_message m
+     where m.account_id = c.account_id and m.conversation_id = c.id and m.state in ('sending', 'uncertain')
+        and m.author in ('ai', 'system')) as unresolved_count
+from conversation c
+left join operator o on o.account_id = c.account_id and o.id = c.authority_owner
+where c.account_id = $1::text and c.id = $2::uuid;
+
+-- name: read_operator
+select id, name, role
+from operator
+where account_id = $1::text and id = $2::uuid and disabled_at is null;
+
+-- name: find_idle
+-- Held by nobody's hand and quiet for long: back to the AI, where configured.
+select account_id, id
+from conversation
+where authority_state = 'HUMAN_ACTIVE' and not held_by_hand
+    and last_activity_at < (select coalesce($1::timestamptz, clock_timestamp())) - make_interval(secs => $2::float8)
+order by last_activity_at
+limit $3::integer;

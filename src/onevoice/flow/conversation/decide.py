@@ -46,6 +46,7 @@ class Conversation:
     authority_version: int
     authority_owner: OperatorId | None
     authority_reason: str | None
+    authority_note: str | None
     authority_since: datetime
     arrival_count: int
     arrivals_decided: int
@@ -61,6 +62,10 @@ class Conversation:
     pair_spent_at: datetime | None
     pair_slow_count: int
     last_inbound_at: datetime | None
+    last_activity_at: datetime
+    echo_wait_until: datetime | None
+    released_at: datetime | None
+    held_by_hand: bool
 
 
 Subject = MessageId | TurnId | OutboundId | EffectId | OperatorId

@@ -25,7 +25,7 @@ def read_row(kind: type[T], row: Row, **derived: object) -> T:
     return kind(**{name: derived[name] if name in derived else row[name] for name in names})
 
 
-def read_conversation(row: Row) -> Conversation:
+def _read_conversation(row: Row) -> Conversation:
     return read_row(
         Conversation,
         row,
@@ -42,8 +42,15 @@ async def lock(
     rows = await transaction.fetch(
         SQL["lock_conversations"], now, [key.account for key in wanted], [key.id for key in wanted]
     )
-    locked = (read_conversation(row) for row in rows)
+    locked = (_read_conversation(row) for row in rows)
     return {conversation.key: conversation for conversation in locked}
+
+
+async def lock_due(
+    transaction: Transaction, due: Sequence[Row], *, now: datetime | None
+) -> dict[ConversationKey, Conversation]:
+    """The facts of conversations that a SKIP LOCKED statement has just locked; nothing is waited for."""
+    return await lock(transaction, [ConversationKey(row["account_id"], row["id"]) for row in due], now=now)
 
 
 async def refresh(runtime: Runtime, transaction: Transaction, keys: Iterable[ConversationKey]) -> Nudges:
@@ -99,9 +106,10 @@ async def set_authority(
     owner: OperatorId | None,
     reason: str | None,
     note: str | None,
+    held_by_hand: bool,
     now: datetime | None,
 ) -> None:
     """Write one transition, version + 1. Only ``flow.authority`` decides on transitions."""
     await transaction.execute(
-        SQL["set_authority"], now, [key.account], [key.id], [state.value], [owner], [reason], [note]
+        SQL["set_authority"], now, [key.account], [key.id], [state.value], [owner], [reason], [note], [held_by_hand]
     )

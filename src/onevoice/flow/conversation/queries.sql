@@ -1,10 +1,11 @@
 -- name: lock_conversations
 -- In a statement of its own and in id order: what is read after it was committed before it.
 select c.account_id, c.id, c.channel, c.contact_address, c.contact_name, c.authority_state, c.authority_version,
-       c.authority_owner, c.authority_reason, c.authority_since, c.arrival_count, c.arrivals_decided, c.open_since,
+       c.authority_owner, c.authority_reason, c.authority_note, c.authority_since, c.arrival_count, c.arrivals_decided, c.open_since,
        c.turn_due_at, c.running_turn_id, c.reply_waiting, c.lost_turn_count, c.agent_failure_count,
        c.agent_failing_since, c.window_expires_at, c.pair_spent_count, c.pair_spent_at, c.pair_slow_count,
-       c.last_inbound_at, (select coalesce($1::timestamptz, clock_timestamp())) as now
+       c.last_inbound_at, c.echo_wait_until, c.released_at, c.held_by_hand, c.last_activity_at,
+       (select coalesce($1::timestamptz, clock_timestamp())) as now
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 join conversation c on c.account_id = wanted.account_id and c.id = wanted.id
 order by c.account_id, c.id
@@ -78,6 +79,7 @@ set open_since = f.first_at,
     end,
     outbox_due_at = case
         when f.is_sending or (f.head_author = 'operator' and c.authority_state = 'HANDOFF_PENDING') then null
+        when f.head_author in ('ai', 'system') then greatest(f.head_due_at, c.echo_wait_until)
         else f.head_due_at
     end
 from fact f
@@ -99,10 +101,14 @@ from unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text
 update conversation c
 set authority_state = w.state, authority_version = c.authority_version + 1, authority_owner = w.owner,
     authority_reason = w.reason, authority_note = w.note,
+    held_by_hand = w.held,
+    released_at = case when w.state = 'AI_ACTIVE' then (select coalesce($1::timestamptz, clock_timestamp()))
+        else c.released_at end,
+    suggestion_due_at = null,
     authority_since = (select coalesce($1::timestamptz, clock_timestamp())),
     turn_due_at = null, lost_turn_count = 0, agent_failure_count = 0, agent_failing_since = null,
     turn_not_before = null,
     last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
-from unnest($2::text[], $3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::text[])
-    as w (account_id, id, state, owner, reason, note)
+from unnest($2::text[], $3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::boolean[])
+    as w (account_id, id, state, owner, reason, note, held)
 where c.account_id = w.account_id and c.id = w.id;

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, record, refresh
 from onevoice.flow.conversation.decide import Row
-from onevoice.flow.conversation.perform import read_conversation, read_row
+from onevoice.flow.conversation.perform import lock_due, read_row
+from onevoice.flow.notify.perform import notify
 from onevoice.flow.outbox.decide import Begin, Drop, Hold, Lane, Message, decide_begin
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import Delivery
@@ -16,6 +17,8 @@ from onevoice.store.statements import load_statements
 from onevoice.vocabulary import Author, ChannelName, OutboundState
 
 SQL = load_statements(__package__)
+
+NEEDS_A_HUMAN = (OutboundState.PARKED, OutboundState.FAILED, OutboundState.UNCERTAIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,7 @@ async def begin_sends(runtime: Runtime, *, limit: int) -> list[Begun]:
         rows = await transaction.fetch(SQL["lock_due_lanes"], now, limit)
         if not rows:
             return []
-        conversations = {found.key: found for found in map(read_conversation, rows)}
+        conversations = await lock_due(transaction, rows, now=now)
         lanes = await _read_lanes(runtime, transaction, conversations)
         chosen = [(lane, decide_begin(lane)) for lane in lanes]
         begun = await _begin(runtime, transaction, chosen, deadline)
@@ -187,7 +190,24 @@ async def _drop(
 
 
 async def record_outbound(runtime: Runtime, transaction: Transaction, rows: Sequence[Row]) -> None:
-    """Journal and count messages whose state just changed; ``rows`` carry account, conversation, id and state."""
+    """Journal, count and, where a human must look, notify of messages whose state just changed.
+
+    ``rows`` carry account_id, conversation_id, id, author, state and reason.
+    """
+    await notify(
+        runtime,
+        transaction,
+        [
+            (
+                ConversationKey(row["account_id"], row["conversation_id"]),
+                f"message_{row['state']}",
+                row["reason"],
+                row["id"],
+            )
+            for row in rows
+            if row["state"] in NEEDS_A_HUMAN
+        ],
+    )
     await record(
         transaction,
         [

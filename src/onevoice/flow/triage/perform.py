@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
 from onevoice.flow.conversation.decide import Row
-from onevoice.flow.conversation.perform import read_conversation, read_row
+from onevoice.flow.conversation.perform import lock_due, read_row
 from onevoice.flow.outbox.drop import drop_replies
 from onevoice.flow.outbox.reseal import reseal_parked_replies
 from onevoice.flow.runtime import Runtime
@@ -48,7 +48,7 @@ async def claim_triage(runtime: Runtime, *, limit: int) -> list[Asked]:
         rows = await transaction.fetch(SQL["lock_due_triage"], now, limit)
         if not rows:
             return []
-        conversations = {found.key: found for found in map(read_conversation, rows)}
+        conversations = await lock_due(transaction, rows, now=now)
         held = await _read_held(transaction, list(conversations))
         for key, conversation in conversations.items():
             replies = [reply for reply, _ in held.get(key, [])]

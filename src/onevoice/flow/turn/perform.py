@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
-from onevoice.flow.conversation.perform import read_conversation
+from onevoice.flow.conversation.perform import lock_due
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import OpenMessage, Turn, choose_turn, is_given_up, measure_gaps
 from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
@@ -26,7 +26,7 @@ async def claim(runtime: Runtime, *, limit: int) -> list[Turn]:
         rows = await transaction.fetch(SQL["lock_due_conversations"], now, limit)
         if not rows:
             return []
-        conversations = {found.key: found for found in map(read_conversation, rows)}
+        conversations = await lock_due(transaction, rows, now=now)
         messages = await _read_open_messages(runtime, transaction, list(conversations))
         turns: list[Turn] = []
         for key, conversation in conversations.items():

@@ -1,10 +1,6 @@
 -- name: lock_due_conversations
 -- SKIP LOCKED keeps two workers off one conversation; a skipped one is due again at the next look.
-select c.account_id, c.id, c.channel, c.contact_address, c.contact_name, c.authority_state, c.authority_version,
-       c.authority_owner, c.authority_reason, c.authority_since, c.arrival_count, c.arrivals_decided, c.open_since,
-       c.turn_due_at, c.running_turn_id, c.reply_waiting, c.lost_turn_count, c.agent_failure_count,
-       c.agent_failing_since, c.window_expires_at, c.pair_spent_count, c.pair_spent_at, c.pair_slow_count,
-       c.last_inbound_at, (select coalesce($1::timestamptz, clock_timestamp())) as now
+select c.account_id, c.id
 from conversation c
 where c.turn_due_at <= (select coalesce($1::timestamptz, clock_timestamp()))
 order by c.turn_due_at
