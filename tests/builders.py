@@ -144,6 +144,44 @@ class Rows:
         await self.insert("turn", row | columns)
         return turn_id
 
+    async def effect(
+        self,
+        conversation_id: UUID,
+        *,
+        started: float = 0.0,
+        tool: str = "book",
+        state: str = "done",
+        **columns: object,
+    ) -> UUID:
+        effect_id = new_id()
+        row: dict[str, object] = {
+            "account_id": self.account,
+            "id": effect_id,
+            "conversation_id": conversation_id,
+            "authority_version": 1,
+            "tool": tool,
+            "args": {"day": "sexta"},
+            "key": f"key {effect_id}",
+            "state": state,
+            "started_at": at(started),
+            "not_after": at(started + 30),
+            "finished_at": None if state in {"awaiting", "started"} else at(started + 1),
+        }
+        await self.insert("effect", row | columns)
+        return effect_id
+
+    async def operator(self, name: str, *, role: str = "operator") -> UUID:
+        operator_id = new_id()
+        row: dict[str, object] = {
+            "account_id": self.account,
+            "id": operator_id,
+            "name": name,
+            "role": role,
+            "created_at": at(0),
+        }
+        await self.insert("operator", row)
+        return operator_id
+
     async def outbound(
         self,
         conversation_id: UUID,

@@ -21,7 +21,7 @@ async def ids(client: AsyncClient, **query: str | int) -> list[str]:
 async def walk(client: AsyncClient, path: str, *, limit: int) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     cursor = None
-    while True:
+    for _ in range(20):
         query = {"limit": limit} | ({} if cursor is None else {"cursor": cursor})
         page = (await client.get(path, params=query)).json()
         assert len(page["items"]) <= limit
@@ -29,16 +29,17 @@ async def walk(client: AsyncClient, path: str, *, limit: int) -> list[dict[str, 
         cursor = page["next_cursor"]
         if cursor is None:
             return items
+    raise AssertionError("the walk does not end")
 
 
 async def test_an_item_has_the_published_shape(client: AsyncClient, own: Rows) -> None:
     """A conversation shows contact, authority and what is unanswered, under the contract's keys."""
-    turn = new_id()
+    turn, bia = new_id(), await own.operator("Bia")
     conversation = await own.conversation(
         active=60,
         authority_state="HUMAN_ACTIVE",
         authority_version=3,
-        authority_owner=OPERATOR,
+        authority_owner=bia,
         authority_reason="manual",
         authority_note="quer falar do contrato",
         running_turn_id=turn,
@@ -57,7 +58,7 @@ async def test_an_item_has_the_published_shape(client: AsyncClient, own: Rows) -
         "authority": {
             "state": "HUMAN_ACTIVE",
             "version": 3,
-            "owner": {"id": OPERATOR, "name": None},
+            "owner": {"id": str(bia), "name": "Bia"},
             "reason": "manual",
             "note": "quer falar do contrato",
             "since": "2026-11-30T12:00:00Z",
@@ -81,6 +82,16 @@ async def test_a_conversation_without_messages_has_nothing_unanswered(client: As
     assert (shown["unanswered_count"], shown["oldest_unanswered_at"]) == (0, None)
     assert shown["contact"]["name"] is None
     assert shown["authority"]["owner"] is None
+
+
+async def test_an_owner_without_a_name_is_shown_by_id(client: AsyncClient, own: Rows, other: Rows) -> None:
+    """An operator of another account lends no name to an equal id; the owner stays visible."""
+    theirs = await other.operator("Bia")
+    conversation = await own.conversation(authority_state="HUMAN_ACTIVE", authority_owner=theirs)
+
+    shown = (await client.get(f"/api/v1/conversations/{conversation}")).json()
+
+    assert shown["authority"]["owner"] == {"id": str(theirs), "name": None}
 
 
 async def test_newest_activity_comes_first(client: AsyncClient, own: Rows) -> None:

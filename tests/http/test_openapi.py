@@ -30,6 +30,7 @@ CONTRACT = {
         "kind", "id", "at", "state", "reason", "author", "text", "authority_version", "external_id", "key",
     },
     "TurnItem": {"kind", "id", "at", "state", "reason"},
+    "EffectItem": {"kind", "id", "at", "state", "reason"},
     "AuthorityItem": {"kind", "id", "at", "state", "reason", "from", "to", "version", "owner", "note"},
     "TriageItem": {"kind", "id", "at", "state", "reason"},
     "OutboundPage": {"items", "next_cursor"},

@@ -23,10 +23,12 @@ async def page(client: AsyncClient, conversation: UUID, **query: str | int) -> d
 async def walk(client: AsyncClient, conversation: UUID, *, limit: int) -> list[dict[str, Any]]:
     shown = await page(client, conversation, limit=limit)
     items = shown["items"]
-    while shown["next_cursor"] is not None:
+    for _ in range(20):
+        if shown["next_cursor"] is None:
+            return items
         shown = await page(client, conversation, limit=limit, cursor=shown["next_cursor"])
         items += shown["items"]
-    return items
+    raise AssertionError("the walk does not end")
 
 
 async def story(own: Rows) -> tuple[UUID, list[tuple[str, str]]]:
@@ -35,6 +37,7 @@ async def story(own: Rows) -> tuple[UUID, list[tuple[str, str]]]:
     first = await own.inbound(conversation, received=0, state="answered")
     second = await own.inbound(conversation, received=1, state="answered")
     turn = await own.turn(conversation, [first, second], started=5)
+    effect = await own.effect(conversation, started=5.5, turn_id=turn)
     reply = await own.outbound(conversation, sealed=6, author="ai", turn_id=turn, state="superseded")
     third = await own.inbound(conversation, received=6.5, state="answered")
     triage = await own.journal("triage", conversation, written=7, state="decided")
@@ -44,6 +47,7 @@ async def story(own: Rows) -> tuple[UUID, list[tuple[str, str]]]:
         ("inbound", str(first)),
         ("inbound", str(second)),
         ("turn", str(turn)),
+        ("effect", str(effect)),
         ("outbound", str(reply)),
         ("inbound", str(third)),
         ("triage", str(triage)),
@@ -52,7 +56,7 @@ async def story(own: Rows) -> tuple[UUID, list[tuple[str, str]]]:
     ]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 200])
+@pytest.mark.parametrize("limit", [1, 2, 3, 8, 9, 200])
 async def test_pages_of_any_size_show_the_same_story(client: AsyncClient, own: Rows, limit: int) -> None:
     """All sources are merged by time, oldest first, however the pages are cut."""
     conversation, expected = await story(own)
@@ -122,6 +126,30 @@ async def test_a_turn_item(client: AsyncClient, own: Rows) -> None:
     }
 
 
+async def test_an_effect_item(client: AsyncClient, own: Rows) -> None:
+    """A write has its tool, arguments and result, and whether the customer was told."""
+    conversation = await own.conversation()
+    effect = await own.effect(conversation, started=4, key="k", result={"slot": "9:00"})
+
+    assert (await page(client, conversation))["items"] == [
+        {
+            "kind": "effect",
+            "id": str(effect),
+            "at": "2026-11-30T12:00:04Z",
+            "state": "done",
+            "reason": None,
+            "tool": "book",
+            "args": {"day": "sexta"},
+            "result": {"slot": "9:00"},
+            "key": "k",
+            "turn": None,
+            "authority_version": 1,
+            "finished_at": "2026-11-30T12:00:05Z",
+            "told_at": None,
+        }
+    ]
+
+
 async def test_an_outbound_item(client: AsyncClient, own: Rows) -> None:
     """A message to the customer has its author, version, keys, state and the channel's fault."""
     conversation = await own.conversation()
@@ -158,7 +186,7 @@ async def test_an_outbound_item(client: AsyncClient, own: Rows) -> None:
 
 async def test_authority_and_triage_items(client: AsyncClient, own: Rows) -> None:
     """A transition tells from where to where and whose it is; a triage what was decided and by whom."""
-    conversation = await own.conversation()
+    conversation, bia = await own.conversation(), await own.operator("Bia")
     triage = await own.journal(
         "triage", conversation, written=1, state="merge", reason="rule",
         data={"decision": "merge", "decider": "rules", "covers": 2},
@@ -166,7 +194,7 @@ async def test_authority_and_triage_items(client: AsyncClient, own: Rows) -> Non
     transition = await own.journal(
         "authority", conversation, written=2, state="HUMAN_ACTIVE", reason="manual",
         data={
-            "from": "AI_ACTIVE", "to": "HUMAN_ACTIVE", "version": 2, "owner": str(OPERATOR),
+            "from": "AI_ACTIVE", "to": "HUMAN_ACTIVE", "version": 2, "owner": str(bia),
             "note": "contrato",
         },
     )  # fmt: skip
@@ -191,7 +219,7 @@ async def test_authority_and_triage_items(client: AsyncClient, own: Rows) -> Non
             "from": "AI_ACTIVE",
             "to": "HUMAN_ACTIVE",
             "version": 2,
-            "owner": {"id": str(OPERATOR), "name": None},
+            "owner": {"id": str(bia), "name": "Bia"},
             "note": "contrato",
         },
     ]
@@ -268,7 +296,7 @@ async def test_new_items_during_a_walk_are_neither_skipped_nor_repeated(
     made = {str(await own.inbound(conversation, received=0)), str(await own.outbound(conversation, sealed=0))}
     shown: list[str] = []
     cursor: dict[str, str] = {}
-    for index in range(40):
+    for index in range(80):
         current = await page(client, conversation, limit=1, **cursor)
         shown += [item["id"] for item in current["items"]]
         if current["next_cursor"] is None:
@@ -277,6 +305,7 @@ async def test_new_items_during_a_walk_are_neither_skipped_nor_repeated(
         if index < 12:
             made.add(str(await own.inbound(conversation, received=index % 3)))
             made.add(str(await own.journal("authority", conversation, written=12 - index)))
+            made.add(str(await own.effect(conversation, started=index % 2)))
             made.add(str(await own.turn(conversation, [new_id()], started=index)))
 
     assert len(shown) == len(set(shown))
@@ -288,12 +317,13 @@ async def test_at_one_instant_a_consequence_follows_its_cause(client: AsyncClien
     conversation = await own.conversation()
     await own.outbound(conversation)
     await own.journal("authority", conversation)
+    await own.effect(conversation)
     message = await own.inbound(conversation)
     await own.turn(conversation, [message])
 
     kinds = [item["kind"] for item in (await page(client, conversation))["items"]]
 
-    assert kinds == ["inbound", "turn", "authority", "outbound"]
+    assert kinds == ["inbound", "turn", "effect", "authority", "outbound"]
 
 
 async def test_another_accounts_timeline_is_not_found(
@@ -305,7 +335,7 @@ async def test_another_accounts_timeline_is_not_found(
 
     assert (await client.get(f"/api/v1/conversations/{theirs}/timeline")).status_code == 404
     assert (await page(client, mine))["items"] == []
-    assert len((await page(other_client, theirs))["items"]) == 8
+    assert len((await page(other_client, theirs))["items"]) == 9
 
 
 async def test_a_page_has_at_most_200_items(client: AsyncClient, own: Rows) -> None:

@@ -133,7 +133,7 @@ def _conversation(row: Row) -> Conversation:
         authority=Authority(
             state=row["authority_state"],
             version=row["authority_version"],
-            owner=None if owner is None else Owner(id=owner, name=None),
+            owner=None if owner is None else Owner(id=owner, name=row["owner_name"]),
             reason=row["authority_reason"],
             note=row["authority_note"],
             since=row["authority_since"],

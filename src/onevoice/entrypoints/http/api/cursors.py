@@ -48,6 +48,8 @@ class TimelineCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     outbound: int = 0
     turn_at: datetime = _EARLIEST
     turn_id: UUID = UUID(int=0)
+    effect_at: datetime = _EARLIEST
+    effect_id: UUID = UUID(int=0)
     journal: int = 0
 
 

@@ -55,9 +55,16 @@ with recursive known_channel (name) as (
     from known_channel k
     where k.name is not null
 ), known_as as (
-    select distinct a.conversation_id
+    select distinct found.conversation_id
     from known_channel k
-    join contact_alias a on a.account_id = $1::text and a.channel = k.name and a.alias = any ($4::text[])
+    cross join unnest($4::text[]) as wanted (alias)
+    -- One row at most by the key; the limit keeps the planner from reading all aliases into a hash instead.
+    cross join lateral (
+        select a.conversation_id
+        from contact_alias a
+        where a.account_id = $1::text and a.channel = k.name and a.alias = wanted.alias
+        limit 1
+    ) found
 )
 select c.id, c.last_activity_at
 from known_as k
@@ -74,13 +81,14 @@ limit $8::bigint;
 -- name: read_conversations
 -- The conversations of one page, in its order; what is unanswered is open or in the hands of the running turn.
 -- Rows: id, channel, contact_address, contact_name, authority_state, authority_version, authority_owner,
--- authority_reason, authority_note, authority_since, unanswered_count, oldest_unanswered_at, last_activity_at.
+-- owner_name, authority_reason, authority_note, authority_since, unanswered_count, oldest_unanswered_at, last_activity_at.
 select c.id, c.channel, c.contact_address, c.contact_name, c.authority_state, c.authority_version,
-       c.authority_owner, c.authority_reason, c.authority_note, c.authority_since,
+       c.authority_owner, holder.name as owner_name, c.authority_reason, c.authority_note, c.authority_since,
        unanswered.message_count as unanswered_count, unanswered.oldest_at as oldest_unanswered_at,
        c.last_activity_at
 from unnest($2::uuid[]) with ordinality as wanted (id, place)
 join conversation c on c.account_id = $1::text and c.id = wanted.id
+left join operator holder on holder.account_id = c.account_id and holder.id = c.authority_owner
 cross join lateral (
     select count(*) as message_count, min(u.received_at) as oldest_at
     from (
@@ -101,7 +109,7 @@ order by wanted.place;
 -- Rows: kind, at, seq, id, item.
 with of_conversation as (
     select c.account_id, c.id, c.authority_state, c.triage_due_at is not null as triage_is_undecided,
-           (select coalesce($8::timestamptz, clock_timestamp())) as now
+           (select coalesce($10::timestamptz, clock_timestamp())) as now
     from conversation c
     where c.account_id = $1::text and c.id = $2::uuid
 )
@@ -112,7 +120,7 @@ with of_conversation as (
  from inbound_message m
  where m.account_id = $1::text and m.conversation_id = $2::uuid and m.seq > $3::bigint
  order by m.seq
- limit $9::bigint)
+ limit $11::bigint)
 union all
 (select 'turn', t.started_at, 0, t.id,
         jsonb_build_object(
@@ -123,15 +131,27 @@ union all
  where t.account_id = $1::text and t.conversation_id = $2::uuid
      and (t.started_at, t.id) > ($5::timestamptz, $6::uuid)
  order by t.started_at, t.id
- limit $9::bigint)
+ limit $11::bigint)
+union all
+(select 'effect', e.started_at, 0, e.id,
+        jsonb_build_object(
+            'state', e.state, 'reason', e.reason, 'tool', e.tool, 'args', e.args, 'result', e.result,
+            'key', e.key, 'turn', e.turn_id, 'authority_version', e.authority_version,
+            'finished_at', e.finished_at, 'told_at', e.told_at)
+ from effect e
+ where e.account_id = $1::text and e.conversation_id = $2::uuid
+     and (e.started_at, e.id) > ($8::timestamptz, $9::uuid)
+ order by e.started_at, e.id
+ limit $11::bigint)
 union all
 (select j.kind, j.at, j.id, null,
-        jsonb_build_object('state', j.state, 'reason', j.reason, 'data', j.data)
+        jsonb_build_object('state', j.state, 'reason', j.reason, 'data', j.data, 'owner_name', holder.name)
  from journal j
+ left join operator holder on holder.account_id = j.account_id and holder.id::text = j.data ->> 'owner'
  where j.account_id = $1::text and j.conversation_id = $2::uuid and j.id > $7::bigint
      and j.kind in ('authority', 'triage')
  order by j.id
- limit $9::bigint)
+ limit $11::bigint)
 union all
 (select 'outbound', o.sealed_at, o.seq, o.id,
         jsonb_build_object(
@@ -154,7 +174,7 @@ union all
  ) shown
  where o.seq > $4::bigint
  order by o.seq
- limit $9::bigint);
+ limit $11::bigint);
 
 -- name: conversation_exists
 -- Rows: one when the conversation is the account's.

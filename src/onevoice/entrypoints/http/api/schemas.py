@@ -138,6 +138,24 @@ class TurnItem(BaseModel):
     ended_at: datetime | None
 
 
+class EffectItem(BaseModel):
+    """A write tool's call. `told_at` is null until a reply that knew of it was sent."""
+
+    kind: Literal["effect"]
+    id: UUID
+    at: datetime
+    state: str
+    reason: str | None
+    tool: str
+    args: Any
+    result: Any
+    key: str
+    turn: UUID | None
+    authority_version: int
+    finished_at: datetime | None
+    told_at: datetime | None
+
+
 class AuthorityItem(BaseModel):
     """A transition: who may speak from here on."""
 
@@ -169,7 +187,8 @@ class TriageItem(BaseModel):
 
 
 TimelineItem = Annotated[
-    InboundItem | OutboundItem | TurnItem | AuthorityItem | TriageItem, Field(discriminator="kind")
+    InboundItem | OutboundItem | TurnItem | EffectItem | AuthorityItem | TriageItem,
+    Field(discriminator="kind"),
 ]
 
 

@@ -25,7 +25,7 @@ from onevoice.store.database import Row
 router = APIRouter(tags=["conversations"])
 
 # At one instant, what is decided comes after what it was decided on: a goodbye after its handoff.
-_SOURCES = (("inbound",), ("turn",), ("authority", "triage"), ("outbound",))
+_SOURCES = (("inbound",), ("turn",), ("effect",), ("authority", "triage"), ("outbound",))
 _RANK = {kind: rank for rank, kinds in enumerate(_SOURCES) for kind in kinds}
 _ITEM: TypeAdapter[TimelineItem] = TypeAdapter(TimelineItem)
 
@@ -58,6 +58,8 @@ async def get_timeline(
             after.turn_at,
             after.turn_id,
             after.journal,
+            after.effect_at,
+            after.effect_id,
             services.clock.now(),
             count + 1,
         )
@@ -79,12 +81,14 @@ def advance(after: TimelineCursor, page: Sequence[Row]) -> TimelineCursor:
     """The cursor behind the last item of each source on the page."""
     last = {row["kind"]: row for row in page}
     journal = [last[kind]["seq"] for kind in ("authority", "triage") if kind in last]
-    turn = last.get("turn")
+    turn, effect = last.get("turn"), last.get("effect")
     return TimelineCursor(
         inbound=last["inbound"]["seq"] if "inbound" in last else after.inbound,
         outbound=last["outbound"]["seq"] if "outbound" in last else after.outbound,
         turn_at=after.turn_at if turn is None else turn["at"],
         turn_id=after.turn_id if turn is None else turn["id"],
+        effect_at=after.effect_at if effect is None else effect["at"],
+        effect_id=after.effect_id if effect is None else effect["id"],
         journal=max(journal, default=after.journal),
     )
 
@@ -99,13 +103,15 @@ def _item(row: Row) -> TimelineItem:
     if kind == "outbound":
         item["fault"] = channel_fault(item.pop("error_code"), item.pop("error_detail"))
     elif kind in {"authority", "triage"}:
-        item |= {"id": str(row["seq"]), **_journal_details(kind, item.pop("data"))}
+        item |= {"id": str(row["seq"]), **_journal_details(item)}
     return _ITEM.validate_python(item)
 
 
-def _journal_details(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    if kind == "triage":
+def _journal_details(item: dict[str, Any]) -> dict[str, Any]:
+    data: dict[str, Any] = item.pop("data")
+    owner_name: str | None = item.pop("owner_name")
+    if item["kind"] == "triage":
         return {name: data.get(name) for name in ("decision", "decider", "covers")}
     owner = data.get("owner")
     details = {name: data.get(name) for name in ("from", "to", "version", "note")}
-    return {**details, "owner": None if owner is None else {"id": owner, "name": None}}
+    return {**details, "owner": None if owner is None else {"id": owner, "name": owner_name}}
