@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from onevoice.testing.agent_server import AgentAnswer, AgentRequest, LoopbackAgent
     from onevoice.testing.counting_chance import CountingChance
     from onevoice.testing.gate import CallCount, Gate
+    from onevoice.testing.graph_server import GraphRequest, LoopbackGraph
     from onevoice.testing.manual_clock import ManualClock, settle
     from onevoice.testing.network_guard import OutsideConnection, loopback_only
     from onevoice.testing.recording_channel import RecordingChannel
@@ -25,7 +26,9 @@ __all__ = [
     "CallCount",
     "CountingChance",
     "Gate",
+    "GraphRequest",
     "LoopbackAgent",
+    "LoopbackGraph",
     "ManualClock",
     "OutsideConnection",
     "RecordingChannel",
@@ -42,7 +45,9 @@ _MODULE_OF = {
     "CallCount": "gate",
     "CountingChance": "counting_chance",
     "Gate": "gate",
+    "GraphRequest": "graph_server",
     "LoopbackAgent": "agent_server",
+    "LoopbackGraph": "graph_server",
     "ManualClock": "manual_clock",
     "OutsideConnection": "network_guard",
     "RecordingChannel": "recording_channel",
