@@ -32,8 +32,16 @@ async def feed(database: Database) -> AsyncIterator[JournalFeed]:
 
 
 @pytest.fixture
-def site(database: Database, feed: JournalFeed, clock: ManualClock, owner: Connection) -> Site:
-    site = Site(database=database, feed=feed, clock=clock, connection=owner)
+async def api_database(database: Database, database_dsn: str) -> AsyncIterator[Database]:
+    """As in production, the routes see one account per transaction."""
+    api_database = await Database.open(database_dsn, role="onevoice_api", connections_max=4)
+    yield api_database
+    await api_database.close()
+
+
+@pytest.fixture
+def site(api_database: Database, feed: JournalFeed, clock: ManualClock, owner: Connection) -> Site:
+    site = Site(database=api_database, feed=feed, clock=clock, connection=owner)
     site.add_page()
     return site
 

@@ -115,7 +115,7 @@ class _Chat:
             raise Refusal(400, "before_invalid", "`before` is the `order` of the earliest message you have.")
         if view is None:
             return JSONResponse({"items": [], "has_earlier": False})
-        return JSONResponse((await view.items(before=place)).as_json(), headers={"cache-control": "no-store"})
+        return JSONResponse((await view.earlier(place)).as_json(), headers={"cache-control": "no-store"})
 
     async def post_receipts(self, request: Request) -> Response:
         page, visitor = self._page_and_visitor(request)

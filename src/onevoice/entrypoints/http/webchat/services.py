@@ -34,7 +34,7 @@ class WebchatServices:
     """``receive`` is the inbound step: it returns once the items are committed.
 
     ``secret`` signs visitors' cookies (``load_visitor_secret``). ``public_url`` is the address visitors use,
-    when a proxy hides it.
+    when a proxy hides it. ``database`` may be open under the role ``onevoice_api``; the feed's may not.
     """
 
     database: Database

@@ -47,10 +47,9 @@ async def visitor_events(
     try:
         async with feed.subscribe(view.conversation_id, account=view.account) as subscription:
             yield f"retry: {_RETRY_MILLISECONDS}\n\n".encode()
-            items = await view.items()
+            items, state = await view.now()
             if after is None or after > subscription.position or await view.has_changed_since(after):
                 yield _event("snapshot", items.as_json(), subscription.position)
-            state = await view.state()
             yield _event("state", state, subscription.position)
             async for event in _changes(view, subscription, items, state, beat_seconds):
                 yield event
@@ -67,7 +66,7 @@ async def _changes(
         if not await subscription.batch(seconds_max=beat_seconds):
             yield _event("beat", {}, subscription.position)
             continue
-        items = await view.items()
+        items, new_state = await view.now()
         changed = tuple(item for item in items.items if known.get(item.key, 0) < item.version)
         if known and known.keys().isdisjoint(item.key for item in items.items):
             # More came at once than one page holds: the browser must not join what a gap separates.
@@ -76,7 +75,6 @@ async def _changes(
             increment = Items(items=changed, has_earlier=items.has_earlier)
             yield _event("items", increment.as_json(), subscription.position)
         known = {item.key: max(item.version, known.get(item.key, 0)) for item in items.items}
-        new_state = await view.state()
         if new_state != state:
             state = new_state
             yield _event("state", state, subscription.position)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
 
 from onevoice.entrypoints.http.feed import Position
 from onevoice.ports.clock import Clock
-from onevoice.store.database import Database, Row
+from onevoice.store.database import Database, Row, Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import AccountId, ChannelName, ConversationId
+from onevoice.vocabulary import AccountId, AuthorityState, ChannelName, ConversationId
 
 __all__ = ["PAGE_ITEMS", "Item", "Items", "View"]
 
@@ -86,7 +88,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Reads for one visitor's conversation."""
+    """Reads for one visitor's conversation, each in a transaction that sees its account alone."""
 
     database: Database
     clock: Clock
@@ -99,22 +101,58 @@ class View:
         cls, database: Database, clock: Clock, *, account: AccountId, channel: ChannelName, visitor: str
     ) -> Self | None:
         """The visitor's conversation; ``None`` before their first message is stored."""
-        rows = await database.run(
-            "webchat", SQL["find_visitor_conversation"], account, channel, f"visitor:{visitor}"
-        )
-        if not rows:
+        async with database.transaction("webchat", account=account) as transaction:
+            row = await transaction.fetch_one(
+                SQL["find_visitor_conversation"], account, channel, f"visitor:{visitor}"
+            )
+        if row is None:
             return None
         return cls(
             database=database,
             clock=clock,
             account=account,
             visitor=visitor,
-            conversation_id=rows[0]["conversation_id"],
+            conversation_id=row["conversation_id"],
         )
 
-    async def items(self, *, before: Place | None = None) -> Items:
-        rows = await self.database.run(
-            "webchat",
+    async def now(self) -> tuple[Items, dict[str, object]]:
+        """The newest items; and whether somebody is typing and a human has the conversation."""
+        async with self._reading() as transaction:
+            items = await self._items(transaction, before=None)
+            row = await transaction.fetch_one(
+                SQL["read_visitor_state"], self.account, self.conversation_id, self.clock.now()
+            )
+        return items, {
+            "typing": bool(row and row["is_typing"]),
+            "human": bool(row and row["authority_state"] == AuthorityState.HUMAN_ACTIVE),
+        }
+
+    async def earlier(self, before: Place) -> Items:
+        """A page of items before a place."""
+        async with self._reading() as transaction:
+            return await self._items(transaction, before=before)
+
+    async def has_changed_since(self, position: Position) -> bool:
+        """Whether the journal has an entry of the conversation after this position."""
+        async with self._reading() as transaction:
+            rows = await transaction.fetch(
+                SQL["has_changed_since"], self.account, self.conversation_id, *position
+            )
+        return bool(rows[0]["changed"])
+
+    async def receipt_targets(self, ids: Sequence[str], *, status: str) -> list[str]:
+        """The channel's ids of those messages that the receipt moves forward; never another visitor's."""
+        async with self._reading() as transaction:
+            rows = await transaction.fetch(
+                SQL["find_receipt_targets"], self.account, self.conversation_id, ids, status
+            )
+        return [row["external_id"] for row in rows]
+
+    def _reading(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.database.transaction("webchat", account=self.account)
+
+    async def _items(self, transaction: Transaction, *, before: Place | None) -> Items:
+        rows = await transaction.fetch(
             SQL["read_visitor_items"],
             self.account,
             self.conversation_id,
@@ -127,29 +165,6 @@ class View:
         return Items(
             items=tuple(self._read_item(row) for row in reversed(shown)), has_earlier=len(rows) > PAGE_ITEMS
         )
-
-    async def state(self) -> dict[str, object]:
-        """Whether somebody is typing, and whether a human has the conversation."""
-        rows = await self.database.run(
-            "webchat", SQL["read_visitor_state"], self.account, self.conversation_id, self.clock.now()
-        )
-        return {
-            "typing": bool(rows and rows[0]["is_typing"]),
-            "human": bool(rows and rows[0]["authority_state"] == "HUMAN_ACTIVE"),
-        }
-
-    async def has_changed_since(self, position: Position) -> bool:
-        rows = await self.database.run(
-            "webchat", SQL["has_changed_since"], self.account, self.conversation_id, *position
-        )
-        return bool(rows[0]["changed"])
-
-    async def receipt_targets(self, ids: list[str], *, status: str) -> list[str]:
-        """The channel's ids of those messages that the receipt moves forward; never another visitor's."""
-        rows = await self.database.run(
-            "webchat", SQL["find_receipt_targets"], self.account, self.conversation_id, ids, status
-        )
-        return [row["external_id"] for row in rows]
 
     def _read_item(self, row: Row) -> Item:
         place = Place(at=row["at"], direction=row["direction"], seq=row["seq"])
