@@ -38,7 +38,7 @@ def _inked(text: str) -> str:
         ("[site](https://example.com 'x')", "[site](https://example.com 'x')"),
         ('[site](https://example.com "dica")', "site (https://example.com)"),
         ("[https://example.com](https://example.com)", "https://example.com"),
-        ("![foto](https://example.com/f.png)", "foto (https://example.com/f.png)"),
+        ("![capa](https://example.com/f.png)", "capa (https://example.com/f.png)"),
         ("**[site](https://example.com)**", "*site (https://example.com)*"),
         ("- um\n* dois\n> citado", "- um\n* dois\n> citado"),
         ("*já é negrito* e _itálico_", "*já é negrito* e _itálico_"),
