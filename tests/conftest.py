@@ -6,9 +6,12 @@ The server is the embedded one, or the one that ONEVOICE_TEST_DATABASE_URL names
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
@@ -21,6 +24,34 @@ if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
 
 _numbers = count(1)
+_folder_key = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the run's folder, outside pytest's own.
+
+    Each pytest run of a user makes that user's temporary folder private anew; as root this would shut out the
+    system user under which PostgreSQL runs, in the middle of another run.
+    """
+    if not hasattr(config, "workerinput"):
+        config.stash[_folder_key] = Path(tempfile.mkdtemp(prefix="onevoice-test-"))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    folder = config.stash.get(_folder_key, None)
+    if folder is not None:
+        shutil.rmtree(folder)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of pytest-xdist where the run's folder is."""
+    node.workerinput["folder_of_run"] = str(node.config.stash[_folder_key])
+
+
+def _folder_of_run(config: pytest.Config) -> Path:
+    worker: dict[str, str] | None = getattr(config, "workerinput", None)
+    return Path(worker["folder_of_run"]) if worker else config.stash[_folder_key]
 
 
 @pytest.fixture(scope="session")
@@ -31,12 +62,9 @@ def process_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def embedded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
+def embedded_server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
     """One embedded server for all processes of the run."""
-    folder = tmp_path_factory.getbasetemp()
-    if folder.name.startswith("popen-"):
-        folder = folder.parent
-    handle = EmbeddedServer.start(folder / "embedded")
+    handle = EmbeddedServer.start(_folder_of_run(request.config) / "embedded")
     server = TestServer(dsn=handle.dsn)
     # A test's rows need not survive the machine.
     run(server.execute("alter system set fsync = off"))

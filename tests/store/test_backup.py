@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import stat
 import tarfile
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import asyncpg
@@ -60,9 +61,13 @@ def _fill(data_dir: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def filled() -> Iterator[tuple[Path, Path]]:
     """A data_dir and its backup, taken while the server runs."""
-    folder = tmp_path_factory.mktemp("backup")
+    with tempfile.TemporaryDirectory(prefix="onevoice-test-") as folder:
+        yield _back_up_in(Path(folder))
+
+
+def _back_up_in(folder: Path) -> tuple[Path, Path]:
     data_dir, target = folder / "data", folder / "backup.tar"
     _fill(data_dir)
     server = EmbeddedServer.start(data_dir)

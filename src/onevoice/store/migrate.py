@@ -196,11 +196,13 @@ async def _check_rights(connection: Connection, *, where: str) -> None:
     )
     assert row is not None  # noqa: S101 - A select without FROM has one row.
     statements: list[str] = []
-    if not row["may_create"]:
-        statements += [f"create role {name} nologin;" for name in row["absent"]]
-        grantable = [*row["absent"], *row["foreign_roles"]]
-        if grantable:
-            statements.append(f"grant {', '.join(grantable)} to {row['quoted']} with admin option;")
+    to_create = [] if row["may_create"] else row["absent"]
+    # Until 15, who may create roles may also grant those of others.
+    may_grant = row["may_create"] and connection.get_server_version().major < 16
+    to_grant = to_create + ([] if may_grant else row["foreign_roles"])
+    statements += [f"create role {name} nologin;" for name in to_create]
+    if to_grant:
+        statements.append(f"grant {', '.join(to_grant)} to {row['quoted']} with admin option;")
     if not row["may_use_schema"]:
         statements.append(f"grant usage, create on schema {row['schema'] or 'public'} to {row['quoted']};")
     if statements:

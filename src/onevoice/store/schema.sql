@@ -68,6 +68,12 @@ CREATE TABLE public.conversation (
     last_inbound_at timestamp with time zone,
     last_activity_at timestamp with time zone NOT NULL,
     merged_into uuid,
+    echo_wait_until timestamp with time zone,
+    released_at timestamp with time zone,
+    held_by_hand boolean DEFAULT false NOT NULL,
+    suggestion_due_at timestamp with time zone,
+    loop_started_at timestamp with time zone,
+    loop_turn_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT conversation_authority_state_known CHECK ((authority_state = ANY (ARRAY['AI_ACTIVE'::text, 'HANDOFF_PENDING'::text, 'HUMAN_ACTIVE'::text, 'AI_SUSPENDED'::text]))),
     CONSTRAINT conversation_authority_version_positive CHECK ((authority_version >= 1)),
     CONSTRAINT conversation_decided_not_ahead CHECK ((arrivals_decided <= arrival_count)),
@@ -76,6 +82,66 @@ CREATE TABLE public.conversation (
 );
 
 ALTER TABLE ONLY public.conversation FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.device_echo (
+    account_id text NOT NULL,
+    channel text NOT NULL,
+    external_id text NOT NULL,
+    conversation_id uuid NOT NULL,
+    type text NOT NULL,
+    text text,
+    sent_at timestamp with time zone,
+    received_at timestamp with time zone NOT NULL,
+    decide_at timestamp with time zone,
+    outcome text,
+    raw bytea NOT NULL,
+    CONSTRAINT device_echo_is_decided CHECK (((decide_at IS NULL) = (outcome IS NOT NULL))),
+    CONSTRAINT device_echo_outcome_known CHECK ((outcome = ANY (ARRAY['own'::text, 'device'::text, 'history'::text])))
+);
+
+ALTER TABLE ONLY public.device_echo FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.effect (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    turn_id uuid,
+    authority_version bigint NOT NULL,
+    tool text NOT NULL,
+    args jsonb NOT NULL,
+    key text NOT NULL,
+    retry_safe boolean DEFAULT false NOT NULL,
+    state text NOT NULL,
+    reason text,
+    result jsonb,
+    started_at timestamp with time zone NOT NULL,
+    not_after timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    told_at timestamp with time zone,
+    CONSTRAINT effect_end_has_time CHECK (((state = ANY (ARRAY['awaiting'::text, 'started'::text])) OR (finished_at IS NOT NULL))),
+    CONSTRAINT effect_state_known CHECK ((state = ANY (ARRAY['awaiting'::text, 'refused'::text, 'started'::text, 'done'::text, 'failed'::text])))
+);
+
+ALTER TABLE ONLY public.effect FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.follow_up (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    operator_id uuid,
+    text text NOT NULL,
+    not_before timestamp with time zone NOT NULL,
+    authority_version bigint NOT NULL,
+    arrivals_seen bigint NOT NULL,
+    state text DEFAULT 'scheduled'::text NOT NULL,
+    reason text,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT follow_up_end_has_reason CHECK (((state = 'scheduled'::text) OR ((reason IS NOT NULL) AND (ended_at IS NOT NULL)))),
+    CONSTRAINT follow_up_state_known CHECK ((state = ANY (ARRAY['scheduled'::text, 'sealed'::text, 'cancelled'::text])))
+);
+
+ALTER TABLE ONLY public.follow_up FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE public.inbound_message (
     account_id text NOT NULL,
@@ -97,6 +163,7 @@ CREATE TABLE public.inbound_message (
     received_at timestamp with time zone NOT NULL,
     amended_at timestamp with time zone,
     raw bytea NOT NULL,
+    answered_by uuid,
     CONSTRAINT inbound_message_claimed_by CHECK (((state <> 'claimed'::text) OR (turn_id IS NOT NULL))),
     CONSTRAINT inbound_message_end_has_reason CHECK (((state = ANY (ARRAY['open'::text, 'claimed'::text])) OR (state_reason IS NOT NULL))),
     CONSTRAINT inbound_message_state_known CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'answered'::text, 'cancelled'::text, 'withdrawn'::text, 'recorded'::text])))
@@ -143,6 +210,70 @@ CREATE TABLE public.migration (
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
+
+CREATE TABLE public.note (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    operator_id uuid,
+    text text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY public.note FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.notification (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    conversation_id uuid,
+    kind text NOT NULL,
+    reason text,
+    data jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    next_try_at timestamp with time zone,
+    try_count integer DEFAULT 0 NOT NULL,
+    ended_at timestamp with time zone,
+    outcome text,
+    CONSTRAINT notification_is_ended CHECK (((next_try_at IS NULL) = (outcome IS NOT NULL))),
+    CONSTRAINT notification_outcome_known CHECK ((outcome = ANY (ARRAY['delivered'::text, 'given_up'::text, 'no_receiver'::text])))
+);
+
+ALTER TABLE ONLY public.notification FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.operator (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    password_hash text,
+    created_at timestamp with time zone NOT NULL,
+    disabled_at timestamp with time zone,
+    CONSTRAINT operator_role_known CHECK ((role = ANY (ARRAY['admin'::text, 'operator'::text])))
+);
+
+ALTER TABLE ONLY public.operator FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.operator_session (
+    account_id text NOT NULL,
+    operator_id uuid NOT NULL,
+    session_hash bytea NOT NULL,
+    csrf_token text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY public.operator_session FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.operator_token (
+    account_id text NOT NULL,
+    operator_id uuid NOT NULL,
+    token_hash bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone
+);
+
+ALTER TABLE ONLY public.operator_token FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE public.orphan_status (
     account_id text NOT NULL,
@@ -209,6 +340,23 @@ ALTER TABLE public.outbound_message ALTER COLUMN seq ADD GENERATED ALWAYS AS IDE
     CACHE 1
 );
 
+CREATE TABLE public.suggestion (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    turn_id uuid,
+    text text NOT NULL,
+    reason text,
+    authority_version bigint NOT NULL,
+    arrivals_seen bigint NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    outbound_id uuid,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT suggestion_state_known CHECK ((state = ANY (ARRAY['open'::text, 'used'::text, 'edited'::text, 'replaced'::text])))
+);
+
+ALTER TABLE ONLY public.suggestion FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE public.turn (
     account_id text NOT NULL,
     id uuid NOT NULL,
@@ -263,6 +411,15 @@ ALTER TABLE ONLY public.contact_alias
 ALTER TABLE ONLY public.conversation
     ADD CONSTRAINT conversation_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.device_echo
+    ADD CONSTRAINT device_echo_pkey PRIMARY KEY (account_id, channel, external_id);
+
+ALTER TABLE ONLY public.effect
+    ADD CONSTRAINT effect_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.follow_up
+    ADD CONSTRAINT follow_up_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.inbound_message
     ADD CONSTRAINT inbound_message_once UNIQUE (account_id, channel, external_id);
 
@@ -275,6 +432,24 @@ ALTER TABLE ONLY public.journal
 ALTER TABLE ONLY public.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY public.note
+    ADD CONSTRAINT note_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.notification
+    ADD CONSTRAINT notification_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.operator
+    ADD CONSTRAINT operator_name_once UNIQUE (account_id, name);
+
+ALTER TABLE ONLY public.operator
+    ADD CONSTRAINT operator_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.operator_session
+    ADD CONSTRAINT operator_session_pkey PRIMARY KEY (session_hash);
+
+ALTER TABLE ONLY public.operator_token
+    ADD CONSTRAINT operator_token_pkey PRIMARY KEY (token_hash);
+
 ALTER TABLE ONLY public.orphan_status
     ADD CONSTRAINT orphan_status_pkey PRIMARY KEY (account_id, channel, external_id, status);
 
@@ -283,6 +458,9 @@ ALTER TABLE ONLY public.outbound_message
 
 ALTER TABLE ONLY public.outbound_message
     ADD CONSTRAINT outbound_message_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.turn
     ADD CONSTRAINT turn_pkey PRIMARY KEY (account_id, id);
@@ -295,15 +473,41 @@ ALTER TABLE ONLY public.unknown_event
 
 CREATE INDEX contact_alias_conversation ON public.contact_alias USING btree (account_id, conversation_id);
 
+CREATE INDEX conversation_idle ON public.conversation USING btree (last_activity_at) WHERE (authority_state = 'HUMAN_ACTIVE'::text);
+
 CREATE INDEX conversation_outbox_due ON public.conversation USING btree (outbox_due_at) WHERE (outbox_due_at IS NOT NULL);
 
 CREATE INDEX conversation_recent ON public.conversation USING btree (account_id, last_activity_at DESC, id);
+
+CREATE INDEX conversation_suggestion_due ON public.conversation USING btree (suggestion_due_at) WHERE (suggestion_due_at IS NOT NULL);
 
 CREATE INDEX conversation_triage_due ON public.conversation USING btree (triage_due_at) WHERE (triage_due_at IS NOT NULL);
 
 CREATE INDEX conversation_turn_due ON public.conversation USING btree (turn_due_at) WHERE (turn_due_at IS NOT NULL);
 
+CREATE INDEX conversation_untimed ON public.conversation USING btree (open_since) WHERE ((authority_state = 'AI_ACTIVE'::text) AND (turn_due_at IS NULL) AND (triage_due_at IS NULL) AND (open_since IS NOT NULL));
+
 CREATE INDEX conversation_waiting ON public.conversation USING btree (account_id, authority_state, last_activity_at DESC, id) WHERE (authority_state <> 'AI_ACTIVE'::text);
+
+CREATE INDEX device_echo_of_conversation ON public.device_echo USING btree (account_id, conversation_id) WHERE (decide_at IS NOT NULL);
+
+CREATE INDEX device_echo_waiting ON public.device_echo USING btree (decide_at) WHERE (decide_at IS NOT NULL);
+
+CREATE INDEX effect_in_flight ON public.effect USING btree (not_after) WHERE (state = 'started'::text);
+
+CREATE UNIQUE INDEX effect_key_once ON public.effect USING btree (account_id, conversation_id, key) WHERE ((told_at IS NULL) AND (state = ANY (ARRAY['awaiting'::text, 'started'::text, 'done'::text])));
+
+CREATE INDEX effect_of_conversation ON public.effect USING btree (account_id, conversation_id, started_at);
+
+CREATE INDEX effect_of_turn ON public.effect USING btree (account_id, turn_id) WHERE (turn_id IS NOT NULL);
+
+CREATE INDEX effect_untold ON public.effect USING btree (account_id, conversation_id, started_at) WHERE (told_at IS NULL);
+
+CREATE INDEX follow_up_due ON public.follow_up USING btree (not_before) WHERE (state = 'scheduled'::text);
+
+CREATE INDEX follow_up_of_conversation ON public.follow_up USING btree (account_id, conversation_id) WHERE (state = 'scheduled'::text);
+
+CREATE INDEX inbound_message_answered_by ON public.inbound_message USING btree (account_id, answered_by) WHERE (answered_by IS NOT NULL);
 
 CREATE INDEX inbound_message_of_conversation ON public.inbound_message USING btree (account_id, conversation_id, seq);
 
@@ -318,6 +522,16 @@ CREATE INDEX journal_feed ON public.journal USING btree (xid, id);
 CREATE INDEX journal_of_conversation ON public.journal USING btree (account_id, conversation_id, id);
 
 CREATE INDEX journal_timeline ON public.journal USING btree (account_id, conversation_id, id) WHERE (kind = ANY (ARRAY['authority'::text, 'triage'::text]));
+
+CREATE INDEX note_of_conversation ON public.note USING btree (account_id, conversation_id, created_at);
+
+CREATE INDEX notification_due ON public.notification USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+CREATE INDEX operator_session_expiry ON public.operator_session USING btree (expires_at);
+
+CREATE INDEX operator_session_of_operator ON public.operator_session USING btree (account_id, operator_id);
+
+CREATE INDEX operator_token_of_operator ON public.operator_token USING btree (account_id, operator_id);
 
 CREATE INDEX orphan_status_received ON public.orphan_status USING btree (received_at);
 
@@ -337,6 +551,10 @@ CREATE UNIQUE INDEX outbound_message_one_sending ON public.outbound_message USIN
 
 CREATE INDEX outbound_message_uncertain ON public.outbound_message USING btree (uncertain_until) WHERE (state = 'uncertain'::text);
 
+CREATE INDEX outbound_message_unreported ON public.outbound_message USING btree (sent_at) WHERE (state = 'sent'::text);
+
+CREATE INDEX suggestion_open ON public.suggestion USING btree (account_id, conversation_id, created_at) WHERE (state = 'open'::text);
+
 CREATE INDEX turn_lease ON public.turn USING btree (lease_until) WHERE (state = 'running'::text);
 
 CREATE INDEX turn_of_conversation ON public.turn USING btree (account_id, conversation_id, started_at);
@@ -349,11 +567,32 @@ ALTER TABLE ONLY public.attempt
 ALTER TABLE ONLY public.contact_alias
     ADD CONSTRAINT contact_alias_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
 
+ALTER TABLE ONLY public.device_echo
+    ADD CONSTRAINT device_echo_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
+
+ALTER TABLE ONLY public.effect
+    ADD CONSTRAINT effect_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
+
+ALTER TABLE ONLY public.follow_up
+    ADD CONSTRAINT follow_up_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
+
 ALTER TABLE ONLY public.inbound_message
     ADD CONSTRAINT inbound_message_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
 
+ALTER TABLE ONLY public.note
+    ADD CONSTRAINT note_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
+
+ALTER TABLE ONLY public.operator_session
+    ADD CONSTRAINT operator_session_operator_fkey FOREIGN KEY (account_id, operator_id) REFERENCES public.operator(account_id, id);
+
+ALTER TABLE ONLY public.operator_token
+    ADD CONSTRAINT operator_token_operator_fkey FOREIGN KEY (account_id, operator_id) REFERENCES public.operator(account_id, id);
+
 ALTER TABLE ONLY public.outbound_message
     ADD CONSTRAINT outbound_message_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
 
 ALTER TABLE ONLY public.turn
     ADD CONSTRAINT turn_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
@@ -382,6 +621,24 @@ CREATE POLICY conversation_api ON public.conversation TO onevoice_api USING ((ac
 
 CREATE POLICY conversation_flow ON public.conversation TO onevoice_flow USING (true) WITH CHECK (true);
 
+ALTER TABLE public.device_echo ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY device_echo_api ON public.device_echo TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY device_echo_flow ON public.device_echo TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.effect ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY effect_api ON public.effect TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY effect_flow ON public.effect TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.follow_up ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY follow_up_api ON public.follow_up TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY follow_up_flow ON public.follow_up TO onevoice_flow USING (true) WITH CHECK (true);
+
 ALTER TABLE public.inbound_message ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY inbound_message_api ON public.inbound_message TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
@@ -394,6 +651,36 @@ CREATE POLICY journal_api ON public.journal TO onevoice_api USING ((account_id =
 
 CREATE POLICY journal_flow ON public.journal TO onevoice_flow USING (true) WITH CHECK (true);
 
+ALTER TABLE public.note ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY note_api ON public.note TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY note_flow ON public.note TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.notification ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY notification_api ON public.notification TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY notification_flow ON public.notification TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.operator ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY operator_api ON public.operator TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY operator_flow ON public.operator TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.operator_session ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY operator_session_api ON public.operator_session TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY operator_session_flow ON public.operator_session TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.operator_token ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY operator_token_api ON public.operator_token TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY operator_token_flow ON public.operator_token TO onevoice_flow USING (true) WITH CHECK (true);
+
 ALTER TABLE public.orphan_status ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY orphan_status_api ON public.orphan_status TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
@@ -405,6 +692,12 @@ ALTER TABLE public.outbound_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY outbound_message_api ON public.outbound_message TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
 
 CREATE POLICY outbound_message_flow ON public.outbound_message TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.suggestion ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY suggestion_api ON public.suggestion TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY suggestion_flow ON public.suggestion TO onevoice_flow USING (true) WITH CHECK (true);
 
 ALTER TABLE public.turn ENABLE ROW LEVEL SECURITY;
 
@@ -433,6 +726,15 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.contact_alias TO onevoice_api;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.conversation TO onevoice_flow;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.conversation TO onevoice_api;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.device_echo TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.device_echo TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.effect TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.effect TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.follow_up TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.follow_up TO onevoice_api;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.inbound_message TO onevoice_flow;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.inbound_message TO onevoice_api;
 
@@ -442,11 +744,29 @@ GRANT SELECT,INSERT ON TABLE public.journal TO onevoice_api;
 GRANT SELECT ON TABLE public.migration TO onevoice_flow;
 GRANT SELECT ON TABLE public.migration TO onevoice_api;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.note TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.note TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.notification TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.notification TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator TO onevoice_api;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.operator_session TO onevoice_flow;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.operator_session TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_token TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_token TO onevoice_api;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.orphan_status TO onevoice_flow;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.orphan_status TO onevoice_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.outbound_message TO onevoice_flow;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.outbound_message TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.suggestion TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.suggestion TO onevoice_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.turn TO onevoice_flow;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.turn TO onevoice_api;

@@ -298,6 +298,8 @@ declare
     name text;
 begin
     foreach name in array array['onevoice_flow', 'onevoice_api'] loop
+        -- An administrator has made them where this user may not.
+        continue when exists (select from pg_roles where rolname = name);
         begin
             execute format('create role %I nologin', name);
         exception
