@@ -95,7 +95,7 @@ def _is_inside_cluster(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
     if _JOINER in {before, after} or unicodedata.category(after).startswith("M"):
         return True
-    if ord(after) in _TAGS:
+    if ord(after) in _SKIN_TONES or ord(after) in _TAGS:
         return True
     if ord(after) not in _REGIONAL:
         return False
