@@ -9,7 +9,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from onevoice.settings.forms import (
     FilledSecret,
     as_secrets,
+    check_color,
+    check_filled,
+    check_line,
     check_name,
+    check_origin,
     check_root_url,
     check_secrets,
 )
@@ -58,6 +62,23 @@ class WebchatChannelSettings(ChannelSettings):
     """The chat widget that onevoice serves itself; needs no secret."""
 
     kind: Literal["webchat"] = Field(description="webchat")
+    title: Annotated[str, AfterValidator(check_filled)] = Field(
+        default="Chat", max_length=80, description="The page's title: the business's name."
+    )
+    greeting: Annotated[str, AfterValidator(check_line)] = Field(
+        default="", max_length=300, description="What an empty chat says. Empty: a standard greeting."
+    )
+    language: Literal["auto", "pt", "en"] = Field(
+        default="auto", description="The page's language; auto: the browser's."
+    )
+    allowed_origins: tuple[Annotated[str, AfterValidator(check_origin)], ...] = Field(
+        default=(),
+        max_length=50,
+        description='Sites that may embed the chat, as "https://shop.example". Their page needs public_url on https.',
+    )
+    color: Annotated[str, AfterValidator(check_color)] = Field(
+        default="#1f6f63", description="The accent colour, as #rrggbb."
+    )
 
 
 CHANNEL_KINDS: dict[str, type[ChannelSettings]] = {

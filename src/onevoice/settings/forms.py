@@ -20,6 +20,8 @@ Switch = Annotated[bool, Strict()]
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?|\[[0-9a-f:]+\](:[0-9]{1,5})?")
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 BUILTIN_AGENTS = ("builtin:demo", "builtin:echo")
 
@@ -80,6 +82,23 @@ def check_root_url(value: str) -> str:
     if "?" in value:
         raise fault("ends in a ?query; leave it out, paths are appended to this URL")
     return check_http_url(value)
+
+
+def check_origin(value: str) -> str:
+    """A site as browsers name it: scheme and host, with a port where it is not the scheme's own; no path."""
+    checked = check_root_url(value)
+    parts = urlsplit(checked)
+    if parts.path:
+        raise fault("holds a path; an origin ends after host and port: https://shop.example")
+    if not _HOST.fullmatch(parts.netloc):
+        raise fault("has a host that browsers write otherwise; use a-z, 0-9, dots and - (punycode), and a port")
+    return checked
+
+
+def check_color(value: str) -> str:
+    if not _COLOR.fullmatch(value):
+        raise fault("is no colour; write # and six hexadecimal digits, such as #1f6f63")
+    return value.lower()
 
 
 def check_database_url(value: str) -> str:
