@@ -113,3 +113,31 @@ class CommandRefused(OnevoiceError):
         super().__init__(message)
         self.code = code
         self.owner = owner
+
+
+class OutboundUnknown(OnevoiceError):
+    """No outbound message of this id belongs to the account; list them with GET /api/v1/outbound."""
+
+
+class OperatorExists(OnevoiceError):
+    """An operator of this name exists already; choose another name."""
+
+
+class OperatorUnknown(OnevoiceError):
+    """No operator of this name; `onevoice operator list` shows who there is."""
+
+
+class OperatorNameUnusable(OnevoiceError):
+    """The operator's name cannot be used; choose another."""
+
+
+class SignInRefused(OnevoiceError):
+    """Name or password is wrong, or the operator is disabled; an admin can give a new password."""
+
+
+class SignInLimited(OnevoiceError):
+    """Too many attempts to sign in; wait a moment and try again."""
+
+    def __init__(self, *, retry_after_seconds: float) -> None:
+        super().__init__()
+        self.retry_after_seconds = retry_after_seconds
