@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,15 +18,19 @@ from onevoice.adapters.channels.webchat import WebchatChannel
 from onevoice.adapters.channels.whatsapp import WhatsAppChannel
 from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.adapters.clock import SystemClock
+from onevoice.adapters.receiver import WebhookReceiver
 from onevoice.adapters.wakeup.in_process import InProcessWakeup
 from onevoice.errors import ConfigurationError
+from onevoice.flow.gate.policy import Rule
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.agent import Agent
 from onevoice.ports.channel import Channel
 from onevoice.ports.clock import Clock
+from onevoice.ports.receiver import Receiver
 from onevoice.ports.triage import Decider
 from onevoice.settings import Settings
 from onevoice.settings.channels import AnyChannel, WhatsAppChannelSettings
+from onevoice.settings.sections import PolicyAction
 from onevoice.store.address import database_address
 from onevoice.store.database import Database
 from onevoice.store.migrate import migrate
@@ -89,6 +94,8 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
             agent=agent,
             decider=build_decider(settings),
             worker=f"{socket.gethostname()}:{os.getpid()}",
+            receiver=build_receiver(settings, http=http),
+            policies=build_policies(settings),
         )
         try:
             yield Application(runtime, api_database)
@@ -151,6 +158,27 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
             http=http,
         )
     return load_agent(use, settings.folder)
+
+
+def build_receiver(settings: Settings, *, http: httpx2.AsyncClient) -> Receiver | None:
+    url = settings.notify.url.get_secret_value()
+    if not url:
+        return None
+    return WebhookReceiver(url=url, secret=settings.notify.secret.get_secret_value(), http=http)
+
+
+def build_policies(settings: Settings) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(
+            name=policy.name,
+            pattern=re.compile(policy.match, re.IGNORECASE) if policy.match else None,
+            hours=policy.parsed_hours,
+            channels=policy.channels,
+            suspends=policy.action is PolicyAction.SUSPEND,
+            note=policy.note,
+        )
+        for policy in settings.policies
+    )
 
 
 def build_decider(settings: Settings) -> Decider:

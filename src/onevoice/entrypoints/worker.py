@@ -16,10 +16,12 @@ from onevoice.errors import DatabaseUnavailable
 from onevoice.flow.batch import Batcher
 from onevoice.flow.gate.decide import Verdict
 from onevoice.flow.gate.perform import Settlement, prepare, settle
+from onevoice.flow.notify.perform import deliver_notifications
 from onevoice.flow.outbox.begin import Begun, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
-from onevoice.flow.proposal.perform import ask
+from onevoice.flow.proposal.perform import ask, suggest
 from onevoice.flow.runtime import Runtime
+from onevoice.flow.suggestion.perform import Draft, claim_drafts, keep_draft
 from onevoice.flow.sweep.decide import choose_pause_seconds
 from onevoice.flow.sweep.perform import reconcile, sweep
 from onevoice.flow.triage.perform import Asked, claim_triage, conclude
@@ -27,7 +29,7 @@ from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import abandon_drained, claim, renew
 from onevoice.ports.channel import NotSent, Outcome, OutcomeUnknown
 from onevoice.ports.wakeup import Work
-from onevoice.vocabulary import OutboundState, TurnId
+from onevoice.vocabulary import OutboundState, Proposal, TurnId
 
 LOG = logging.getLogger("onevoice.worker")
 
@@ -36,6 +38,8 @@ SENDS_MAX = 256
 TRIAGES_MAX = 64
 BATCH_MAX = 100
 RECONCILE_SECONDS = 30.0
+NOTIFY_SECONDS = 0.5
+SUGGEST_SECONDS = 0.5
 UNAVAILABLE_SECONDS = 0.5
 FAILED_SECONDS = 1.0
 
@@ -58,6 +62,7 @@ class Worker:
         self._turn_tasks: set[asyncio.Task[None]] = set()
         self._send_tasks: set[asyncio.Task[None]] = set()
         self._triage_tasks: set[asyncio.Task[None]] = set()
+        self._draft_tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._settle: Batcher[Settlement, Verdict] = Batcher(
             lambda batch: settle(runtime, batch), items_max=BATCH_MAX
@@ -78,7 +83,10 @@ class Worker:
             self._loop(self._renew_leases, None, seconds=lease / 3),
             self._loop(self._sweep, None, seconds=0.0),
             self._loop(self._reconcile, None, seconds=RECONCILE_SECONDS),
+            self._loop(self._notify, None, seconds=NOTIFY_SECONDS),
         ]
+        if self._runtime.settings.agent.suggest_to_operators:
+            self._loops.append(self._loop(self._suggest, None, seconds=SUGGEST_SECONDS))
 
     async def drain(self, seconds: float) -> None:
         """Stop claiming, finish sends, wait for turns so long, end the rest as abandoned without counting it."""
@@ -92,6 +100,7 @@ class Worker:
         if left:
             await self._until_available(lambda: abandon_drained(self._runtime, left))
         await _finished(self._triage_tasks, cancel=True)
+        await _finished(self._draft_tasks, cancel=True)
         # A send that has begun is never cut off: its own deadline bounds the wait.
         await _finished(self._send_tasks)
         await self._settle.drain()
@@ -222,6 +231,21 @@ class Worker:
     async def _reconcile(self) -> bool:
         await reconcile(self._runtime)
         return False
+
+    async def _notify(self) -> bool:
+        return await deliver_notifications(self._runtime, limit=BATCH_MAX) == BATCH_MAX
+
+    async def _suggest(self) -> bool:
+        free = TRIAGES_MAX - len(self._draft_tasks)
+        drafts = await claim_drafts(self._runtime, limit=max(free, 0))
+        for draft in drafts:
+            self._spawn(self._draft_tasks, self._draft(draft))
+        return False
+
+    async def _draft(self, draft: Draft) -> None:
+        answer = await suggest(self._runtime, draft)
+        if isinstance(answer, Proposal):
+            await keep_draft(self._runtime, draft, answer)
 
     async def _until_available(self, act: Callable[[], Awaitable[Any]]) -> None:
         """Repeat while the database is away: the result in hand is worth more than the wait."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from onevoice.flow.gate.policy import Rule
 from onevoice.ports.agent import Agent
 from onevoice.ports.chance import Chance
 from onevoice.ports.channel import Channel
@@ -33,3 +34,4 @@ class Runtime:
     decider: Decider
     worker: str
     receiver: Receiver | None = None
+    policies: Sequence[Rule] = ()

@@ -16,6 +16,7 @@ from onevoice.settings.sections import (
     AgentSettings,
     BrokerSettings,
     DatabaseSettings,
+    HandoffSettings,
     NotifySettings,
     OutboxSettings,
     PolicySettings,
@@ -36,6 +37,7 @@ class Settings(Section):
     outbox: OutboxSettings = Field(default_factory=OutboxSettings)
     triage: TriageSettings = Field(default_factory=TriageSettings)
     agent: AgentSettings = Field(default_factory=AgentSettings)
+    handoff: HandoffSettings = Field(default_factory=HandoffSettings)
     broker: BrokerSettings = Field(default_factory=BrokerSettings)
     redis: RedisSettings = Field(default_factory=RedisSettings)
     channels: tuple[AnyChannel, ...] = Field(default=(), max_length=1000)

@@ -241,6 +241,41 @@ class AgentSettings(Section):
     )
 
 
+class HandoffSettings(Section):
+    """What brings a human in, and what gives the conversation back."""
+
+    idle_return_seconds: Number = Field(
+        default=0.0,
+        ge=0,
+        le=30 * 86400,
+        description="A conversation a human left quiet for so long goes back to the AI, unless it was taken "
+        "with hold. 0: never.",
+    )
+    when_parked: Switch = Field(
+        default=False, description="Whether a parked message also asks for a human."
+    )
+    failure_notice: Annotated[str, AfterValidator(check_line)] = Field(
+        default="",
+        max_length=1000,
+        description="What the customer is told when the agent fails for good. Empty: nothing.",
+    )
+    opt_out_words: tuple[str, ...] = Field(
+        default=("stop", "sair", "parar", "pare", "salir", "unsubscribe", "descadastrar"),
+        max_length=100,
+        description="A message that is exactly one of these suspends the AI with customer_request.",
+    )
+    carry_out_promises: Switch = Field(
+        default=False,
+        description="Whether a reply that promises a human, without asking for one, hands off as well.",
+    )
+    loop_turns_per_minute: Count = Field(
+        default=20,
+        ge=2,
+        le=10000,
+        description="More turns than this in one minute suspend a conversation as loop_suspected.",
+    )
+
+
 class BrokerSettings(Section):
     """RabbitMQ for wake-ups between machines; not built yet."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from onevoice.vocabulary import AuthorityState, OperatorId
@@ -149,7 +150,11 @@ def _confirm(authority: Authority, request: Request) -> Decision:
     is_claimed = authority.owner is not None or authority.reason == DEVICE_REPLY
     if authority.state is not AuthorityState.HANDOFF_PENDING or not is_claimed or request.in_flight:
         return Unchanged()
-    return _to(AuthorityState.HUMAN_ACTIVE, replace(request, reason=authority.reason, note=authority.note), owner=authority.owner)
+    return _to(
+        AuthorityState.HUMAN_ACTIVE,
+        replace(request, reason=authority.reason, note=authority.note),
+        owner=authority.owner,
+    )
 
 
 def _owner_command(authority: Authority, request: Request) -> Decision:
@@ -180,3 +185,40 @@ def _device_reply(authority: Authority, request: Request) -> Decision:
         return Unchanged()
     state = AuthorityState.HANDOFF_PENDING if request.in_flight else AuthorityState.HUMAN_ACTIVE
     return _to(state, replace(request, reason=DEVICE_REPLY))
+
+
+class EchoOutcome(StrEnum):
+    """What an echo of an outgoing message turned out to be."""
+
+    WAIT = "wait"
+    OWN = "own"
+    DEVICE = "device"
+    HISTORY = "history"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EchoFacts:
+    """``is_sending``: one of our own attempts is on the wire, so that its id may still come."""
+
+    is_ours: bool
+    is_sending: bool
+    sent_at: datetime | None
+    received_at: datetime
+    released_at: datetime | None
+    now: datetime
+
+
+# How long an unknown echo waits for the answer of an attempt that is on the wire (wire format, oddity 3).
+ECHO_WAIT_SECONDS = 3.0
+
+
+def decide_echo(facts: EchoFacts) -> EchoOutcome:
+    """By the ids we stored, never by text. An echo older than the latest release is history."""
+    if facts.is_ours:
+        return EchoOutcome.OWN
+    if facts.is_sending and facts.now < facts.received_at + timedelta(seconds=ECHO_WAIT_SECONDS):
+        return EchoOutcome.WAIT
+    written_at = facts.sent_at or facts.received_at
+    if facts.released_at is not None and written_at < facts.released_at:
+        return EchoOutcome.HISTORY
+    return EchoOutcome.DEVICE

@@ -91,6 +91,26 @@ async def confirm_waiting(runtime: Runtime, *, limit: int) -> int:
     return len(rows)
 
 
+async def return_idle(runtime: Runtime, *, limit: int) -> int:
+    """Give conversations that a human left quiet for long back to the AI, where that is configured."""
+    seconds = runtime.settings.handoff.idle_return_seconds
+    if seconds <= 0:
+        return 0
+    rows = await runtime.database.run("find_idle", SQL["find_idle"], runtime.clock.now(), seconds, limit)
+    for row in rows:
+        key = ConversationKey(row["account_id"], row["id"])
+        async with runtime.database.transaction("return_idle") as transaction:
+            conversation = (await lock(transaction, [key], now=runtime.clock.now()))[key]
+            idle = conversation.now - conversation.last_activity_at
+            if idle.total_seconds() >= seconds:
+                await request_transition(
+                    runtime, transaction, conversation, Command.IDLE_RETURN, reason="idle"
+                )
+            nudges = await refresh(runtime, transaction, [key])
+        nudges.send(runtime)
+    return len(rows)
+
+
 async def _carry_out(
     runtime: Runtime,
     transaction: Transaction,

@@ -84,3 +84,75 @@ where authority_state = 'HUMAN_ACTIVE' and not held_by_hand
     and last_activity_at < (select coalesce($1::timestamptz, clock_timestamp())) - make_interval(secs => $2::float8)
 order by last_activity_at
 limit $3::integer;
+
+-- name: keep_echo
+-- Once per id, for ever; a second delivery of the same echo changes nothing.
+insert into device_echo (account_id, channel, external_id, conversation_id, type, text, sent_at, received_at,
+    decide_at, raw)
+select $2::text, $3::text, $4::text, $5::uuid, $6::text, $7::text, $8::timestamptz, clock.now,
+    clock.now + interval '3 seconds', $9::bytea
+from (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
+on conflict (account_id, channel, external_id) do nothing
+returning channel, external_id, type, text, sent_at, received_at, decide_at;
+
+-- name: find_due_echoes
+-- Over, or overtaken by the answer of the attempt they waited for.
+select distinct e.account_id, e.conversation_id
+from device_echo e
+where e.decide_at is not null
+    and (e.decide_at <= (select coalesce($1::timestamptz, clock_timestamp()))
+        or not exists (
+            select from outbound_message o
+            where o.account_id = e.account_id and o.conversation_id = e.conversation_id and o.state = 'sending'))
+limit $2::integer;
+
+-- name: read_waiting_echoes
+select channel, external_id, type, text, sent_at, received_at, decide_at
+from device_echo
+where account_id = $1::text and conversation_id = $2::uuid and decide_at is not null
+order by received_at;
+
+-- name: read_echo_facts
+-- Ours: an id of a message or of any attempt, late ones included.
+select
+    exists (
+        select from outbound_message o
+        where o.account_id = $1::text and o.channel = $2::text and o.external_id = $3::text) as is_ours,
+    exists (
+        select from outbound_message o
+        where o.account_id = $1::text and o.conversation_id = $4::uuid and o.state = 'sending') as is_sending;
+
+-- name: wait_for_echo
+update conversation
+set echo_wait_until = greatest(echo_wait_until, $3::timestamptz)
+where account_id = $1::text and id = $2::uuid;
+
+-- name: end_echo_wait
+-- Another echo of the conversation may still wait.
+update conversation c
+set echo_wait_until = (
+    select max(e.decide_at) from device_echo e
+    where e.account_id = c.account_id and e.conversation_id = c.id and e.decide_at is not null)
+where c.account_id = $1::text and c.id = $2::uuid;
+
+-- name: end_echo
+update device_echo
+set decide_at = null, outcome = $4::text
+where account_id = $1::text and channel = $2::text and external_id = $3::text;
+
+-- name: keep_device_reply
+insert into outbound_message (account_id, id, conversation_id, channel, author, key, text, state, authority_version,
+    sealed_at, due_at, external_id, sent_at)
+select $2::text, $3::uuid, $4::uuid, $5::text, 'device', 'device:' || $6::text, $7::text, 'sent', c.authority_version,
+    clock.now, clock.now, $6::text, $8::timestamptz
+from conversation c
+cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
+where c.account_id = $2::text and c.id = $4::uuid
+on conflict (account_id, conversation_id, key) do nothing;
+
+-- name: answer_until
+-- A device reply answers everything up to its own time.
+update inbound_message
+set state = 'answered', state_reason = 'device_reply', turn_id = null
+where account_id = $1::text and conversation_id = $2::uuid and state in ('open', 'claimed')
+    and coalesce(sent_at, received_at) <= $3::timestamptz;

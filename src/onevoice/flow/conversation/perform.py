@@ -111,5 +111,13 @@ async def set_authority(
 ) -> None:
     """Write one transition, version + 1. Only ``flow.authority`` decides on transitions."""
     await transaction.execute(
-        SQL["set_authority"], now, [key.account], [key.id], [state.value], [owner], [reason], [note], [held_by_hand]
+        SQL["set_authority"],
+        now,
+        [key.account],
+        [key.id],
+        [state.value],
+        [owner],
+        [reason],
+        [note],
+        [held_by_hand],
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from onevoice.flow.conversation.decide import Conversation
+from onevoice.flow.gate.policy import PolicyHit
 from onevoice.flow.turn.decide import TurnFacts
 from onevoice.vocabulary import HandoffRequest, Proposal, TurnState, WhileRunning
 
@@ -26,7 +27,7 @@ class Limits:
     max_wait_seconds: float
     retry_for_seconds: float
     min_confidence: float
-    notice: str = ""
+    carries_out_promises: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,8 @@ class Facts:
     answer: Proposal | Failure
     limits: Limits
     wrote: bool
-    policy: HandoffRequest | None = None
+    policy: PolicyHit | None = None
+    promises_human: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class Verdict:
 
     ``seals`` makes the proposal's messages durable replies that have seen ``arrivals_seen``; ``parks`` seals them
     where they cannot leave. ``answers`` closes the burst, else its messages are free again.
+    ``suspends``: automation is blocked instead of handed over. ``suggests``: the unsealed text is kept for the operator.
     ``is_late`` marks a turn that had ended before: nothing is written.
     """
 
@@ -57,6 +60,8 @@ class Verdict:
     answers: bool = False
     arrivals_seen: int = 0
     handoff: HandoffRequest | None = None
+    suspends: bool = False
+    suggests: bool = False
     retry_in_seconds: float | None = None
     is_late: bool = False
 
@@ -124,18 +129,32 @@ def _arrivals_seen(facts: Facts) -> int:
 
 
 def _choose_handoff(facts: Facts, proposal: Proposal) -> Verdict | None:
+    says_something = bool(proposal.messages)
     if proposal.handoff is not None:
-        return _handoff(facts, proposal.handoff, seals=bool(proposal.messages))
-    request = facts.policy
-    if request is None and _is_unsure(facts, proposal):
-        request = HandoffRequest(reason="low_confidence")
-    if request is None:
-        return None
+        return _handoff(facts, proposal.handoff, seals=says_something)
     # What tells of a write goes out first; any other text is only a suggestion to the operator.
-    return _handoff(facts, request, seals=facts.wrote and bool(proposal.messages))
+    seals = facts.wrote and says_something
+    if facts.policy is not None:
+        request = HandoffRequest(reason=facts.policy.reason, note=facts.policy.note)
+        return _handoff(
+            facts, request, seals=seals, suggests=says_something and not seals, suspends=facts.policy.suspends
+        )
+    if _is_unsure(facts, proposal):
+        request = HandoffRequest(reason="low_confidence")
+        return _handoff(facts, request, seals=seals, suggests=says_something and not seals)
+    if facts.promises_human and facts.limits.carries_out_promises:
+        return _handoff(facts, HandoffRequest(reason="promised_handoff"), seals=says_something)
+    return None
 
 
-def _handoff(facts: Facts, request: HandoffRequest, *, seals: bool) -> Verdict:
+def _handoff(
+    facts: Facts,
+    request: HandoffRequest,
+    *,
+    seals: bool,
+    suggests: bool = False,
+    suspends: bool = False,
+) -> Verdict:
     return Verdict(
         state=TurnState.HANDOFF,
         reason=request.reason,
@@ -143,6 +162,8 @@ def _handoff(facts: Facts, request: HandoffRequest, *, seals: bool) -> Verdict:
         parks=seals and _is_window_closed(facts.conversation),
         arrivals_seen=facts.conversation.arrival_count,
         handoff=request,
+        suspends=suspends,
+        suggests=suggests,
     )
 
 

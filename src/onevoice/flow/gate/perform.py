@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
-from onevoice.flow.conversation import Conversation, ConversationKey, lock, refresh
+from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
 from onevoice.flow.gate.decide import Facts, Failure, Limits, Verdict, judge
+from onevoice.flow.gate.notice import seal_notice
+from onevoice.flow.gate.policy import match_policies, promises_human
+from onevoice.flow.proposal.perform import Answered
 from onevoice.flow.runtime import Runtime
-from onevoice.flow.turn.decide import Turn
+from onevoice.flow.suggestion.perform import keep_suggestion
+from onevoice.flow.turn.decide import Turn, TurnFacts
 from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
@@ -21,21 +25,24 @@ SQL = load_statements(__package__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """A turn with what its agent said. ``parts`` are the proposal's messages as its channel can carry them."""
+    """A turn with what its agent said. ``parts`` are the proposal's messages as its channel can carry them;
+    ``texts`` what the customer said, for the policies."""
 
     turn: Turn
     answer: Proposal | Failure
     parts: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
-def prepare(runtime: Runtime, turn: Turn, answer: Proposal | Failure) -> Settlement:
+def prepare(runtime: Runtime, turn: Turn, answered: Answered) -> Settlement:
     """Split the messages before any lock is taken; a removed channel's text stays whole and parks later."""
     parts: list[str] = []
+    answer = answered.answer
     if isinstance(answer, Proposal):
         channel = runtime.channels.get(turn.channel)
         for message in answer.messages:
             parts.extend(channel.split(message.text) if channel is not None else [message.text])
-    return Settlement(turn=turn, answer=answer, parts=tuple(parts))
+    return Settlement(turn=turn, answer=answer, parts=tuple(parts), texts=answered.texts)
 
 
 async def settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Verdict]:
@@ -50,15 +57,7 @@ async def settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Ve
         )
         for settlement in settlements:
             turn = settlement.turn
-            verdicts[turn.id] = judge(
-                Facts(
-                    conversation=locked[turn.conversation],
-                    turn=turns[turn.id],
-                    answer=settlement.answer,
-                    limits=_limits(runtime),
-                    wrote=_wrote(settlement.answer),
-                )
-            )
+            verdicts[turn.id] = judge(_facts(runtime, settlement, locked[turn.conversation], turns[turn.id]))
         standing = [settled for settled in settlements if not verdicts[settled.turn.id].is_late]
         if standing:
             await _save(runtime, transaction, standing, verdicts, locked)
@@ -70,6 +69,21 @@ async def settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Ve
     for settlement in settlements:
         _measure(runtime, verdicts[settlement.turn.id])
     return [verdicts[settlement.turn.id] for settlement in settlements]
+
+
+def _flag_promises(settlements: Sequence[Settlement], verdicts: Mapping[TurnId, Verdict]) -> list[Entry]:
+    """A reply that promises a human while none is asked for is flagged: the customer will wait for one."""
+    return [
+        Entry(
+            kind="turn",
+            conversation=settled.turn.conversation,
+            subject=settled.turn.id,
+            state="promised_handoff",
+            reason="no_handoff_asked",
+        )
+        for settled in settlements
+        if verdicts[settled.turn.id].state is TurnState.SEALED and promises_human(settled.parts)
+    ]
 
 
 async def _save(
@@ -101,13 +115,16 @@ async def _save(
                 runtime,
                 transaction,
                 _without_turn(conversation),
-                Command.REQUEST_HANDOFF,
+                Command.SUSPEND if verdict.suspends else Command.REQUEST_HANDOFF,
+                is_admin=True,
                 reason=verdict.handoff.reason,
                 note=_note(verdict),
             )
+            await _keep_words(runtime, transaction, conversation, settled, verdict)
     await _seal(
         runtime, transaction, [s for s in settlements if verdicts[s.turn.id].seals], verdicts, versions
     )
+    await record(transaction, _flag_promises(settlements, verdicts), now=runtime.clock.now())
     await transaction.execute(
         SQL["note_agent_outcome"],
         runtime.clock.now(),
@@ -116,6 +133,30 @@ async def _save(
         [isinstance(settled.answer, Failure) for settled in settlements],
         [verdicts[settled.turn.id].retry_in_seconds for settled in settlements],
     )
+
+
+async def _keep_words(
+    runtime: Runtime,
+    transaction: Transaction,
+    conversation: Conversation,
+    settled: Settlement,
+    verdict: Verdict,
+) -> None:
+    """Words that were not sealed wait for the operator; a failure may leave one sentence for the customer."""
+    version = conversation.authority_version + 1
+    if verdict.suggests:
+        await keep_suggestion(
+            runtime,
+            transaction,
+            conversation,
+            text="\n\n".join(settled.parts),
+            reason=verdict.reason,
+            turn=settled.turn.id,
+            authority_version=version,
+        )
+    notice = runtime.settings.handoff.failure_notice
+    if notice and isinstance(settled.answer, Failure):
+        await seal_notice(runtime, transaction, conversation, notice, key=f"notice:{settled.turn.id}")
 
 
 async def _seal(
@@ -184,12 +225,31 @@ def _without_turn(conversation: Conversation) -> Conversation:
     return replace(conversation, running_turn_id=None)
 
 
+def _facts(runtime: Runtime, settlement: Settlement, conversation: Conversation, turn: TurnFacts) -> Facts:
+    return Facts(
+        conversation=conversation,
+        turn=turn,
+        answer=settlement.answer,
+        limits=_limits(runtime),
+        wrote=_wrote(settlement.answer),
+        policy=match_policies(
+            runtime.policies,
+            runtime.settings.handoff.opt_out_words,
+            texts=settlement.texts,
+            channel=conversation.channel,
+            now=conversation.now,
+        ),
+        promises_human=promises_human(settlement.parts),
+    )
+
+
 def _limits(runtime: Runtime) -> Limits:
     turns = runtime.settings.turns
     return Limits(
         max_wait_seconds=turns.max_wait_seconds,
         retry_for_seconds=turns.retry_for_seconds,
         min_confidence=runtime.settings.agent.min_confidence,
+        carries_out_promises=runtime.settings.handoff.carry_out_promises,
     )
 
 

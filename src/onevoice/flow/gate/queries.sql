@@ -34,3 +34,13 @@ set agent_failure_count = case when w.failed then c.agent_failure_count + 1 else
 from unnest($2::text[], $3::uuid[], $4::boolean[], $5::float8[]) as w (account_id, id, failed, retry_in)
 cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 where c.account_id = w.account_id and c.id = w.id;
+
+-- name: seal_notice
+insert into outbound_message (account_id, id, conversation_id, channel, author, key, text, state, authority_version,
+    sealed_at, due_at)
+select $2::text, $3::uuid, $4::uuid, $5::text, 'system', $6::text, $7::text, 'due', c.authority_version, clock.now,
+    clock.now
+from conversation c
+cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
+where c.account_id = $2::text and c.id = $4::uuid
+on conflict (account_id, conversation_id, key) do nothing;

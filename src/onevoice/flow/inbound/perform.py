@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid5
 
-from onevoice.flow.conversation import ConversationKey
+from onevoice.flow.conversation import ConversationKey, Row
 from onevoice.flow.inbound.decide import choose_first_state, replaces_address
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import MessageItem, UnknownItem
@@ -86,16 +86,9 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         [alias for _, _, alias in aliases],
         turns.debounce_seconds,
         turns.max_wait_seconds,
+        runtime.settings.agent.suggest_to_operators,
     )
-    for column, work in (("turn_in", Work.TURN), ("triage_in", Work.TRIAGE)):
-        due = [row[column] for row in rows if row["is_new"] and row[column] is not None]
-        if due:
-            runtime.wakeup.nudge(work, in_seconds=max(0.0, min(due)))
-    for arrival, row in zip(arrivals, rows, strict=True):
-        outcome = "accepted" if row["is_new"] else "duplicate"
-        runtime.telemetry.inbound.labels(channel=arrival.channel, outcome=outcome).inc()
-        if not row["is_new"]:
-            runtime.telemetry.duplicates_intercepted.labels(kind="inbound").inc()
+    _tell(runtime, arrivals, rows)
     return [
         Received(
             conversation=ConversationKey(arrival.account, row["conversation_id"]),
@@ -105,6 +98,18 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         )
         for arrival, row in zip(arrivals, rows, strict=True)
     ]
+
+
+def _tell(runtime: Runtime, arrivals: Sequence[Arrival], rows: Sequence[Row]) -> None:
+    for column, work in (("turn_in", Work.TURN), ("triage_in", Work.TRIAGE)):
+        due = [row[column] for row in rows if row["is_new"] and row[column] is not None]
+        if due:
+            runtime.wakeup.nudge(work, in_seconds=max(0.0, min(due)))
+    for arrival, row in zip(arrivals, rows, strict=True):
+        outcome = "accepted" if row["is_new"] else "duplicate"
+        runtime.telemetry.inbound.labels(channel=arrival.channel, outcome=outcome).inc()
+        if not row["is_new"]:
+            runtime.telemetry.duplicates_intercepted.labels(kind="inbound").inc()
 
 
 async def keep_unknown(

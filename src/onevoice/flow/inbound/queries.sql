@@ -74,6 +74,9 @@ with clock as materialized (
         triage_due_at = case
             when excluded.arrival_count > 0 and c.reply_waiting and c.authority_state = 'AI_ACTIVE'
             then excluded.last_inbound_at else c.triage_due_at end,
+        suggestion_due_at = case
+            when $26::boolean and excluded.arrival_count > 0 and c.authority_state = 'HUMAN_ACTIVE'
+            then excluded.last_inbound_at + make_interval(secs => $24::float8) else c.suggestion_due_at end,
         window_expires_at = greatest(c.window_expires_at, excluded.window_expires_at),
         last_inbound_at = excluded.last_inbound_at,
         last_activity_at = excluded.last_activity_at
@@ -175,3 +178,25 @@ update conversation
 set arrival_count = arrival_count + 1,
     last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and id = $3::uuid;
+
+-- name: place_contact
+with known as (
+    select a.conversation_id
+    from unnest($4::text[]) with ordinality as w (alias, position)
+    join contact_alias a on a.account_id = $2::text and a.channel = $3::text and a.alias = w.alias
+    order by w.position
+    limit 1
+), made as (
+    insert into conversation (account_id, id, channel, contact_address, contact_name, authority_since, last_activity_at)
+    select $2::text, $5::uuid, $3::text, $6::text, $7::text, clock.now, clock.now
+    from (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
+    where not exists (select from known)
+    on conflict (account_id, id) do nothing
+), learned as (
+    insert into contact_alias (account_id, channel, alias, conversation_id)
+    select $2::text, $3::text, w.alias, coalesce((select conversation_id from known), $5::uuid)
+    from unnest($4::text[]) as w (alias)
+    order by w.alias
+    on conflict (account_id, channel, alias) do nothing
+)
+select coalesce((select conversation_id from known), $5::uuid) as id;

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
+from typing import Protocol
 
 from onevoice.errors import AgentError
+from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.gate.decide import Failure
 from onevoice.flow.proposal.decide import describe_burst, describe_history
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import Proposal, TurnContext
+from onevoice.vocabulary import ChannelName, Proposal, TurnContext, TurnId
 
 LOG = logging.getLogger("onevoice.proposal")
 SQL = load_statements(__package__)
@@ -19,11 +22,39 @@ SQL = load_statements(__package__)
 Answer = Proposal | Failure
 
 
-async def ask(runtime: Runtime, turn: Turn) -> Answer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What came of one agent call, with what the customer had said."""
+
+    answer: Answer
+    texts: tuple[str, ...] = ()
+
+
+class Asking(Protocol):
+    """Whatever the agent is asked for: a turn, or a suggestion that stands for none."""
+
+    @property
+    def id(self) -> TurnId: ...
+    @property
+    def conversation(self) -> ConversationKey: ...
+    @property
+    def channel(self) -> ChannelName: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def authority_version(self) -> int: ...
+
+
+async def ask(runtime: Runtime, turn: Turn) -> Answered:
     """One agent call; every way it can go wrong becomes a ``Failure`` with a reason, never an exception."""
     context = await load_context(runtime, turn)
+    texts = tuple(message.transcription or message.text or "" for message in context.messages)
     if not context.messages:
-        return Proposal(silence_reason="withdrawn")
+        return Answered(answer=Proposal(silence_reason="withdrawn"))
+    return Answered(answer=await _propose(runtime, context), texts=texts)
+
+
+async def _propose(runtime: Runtime, context: TurnContext) -> Answer:
     try:
         async with asyncio.timeout(context.deadline_seconds):
             proposal = await runtime.agent.propose(context)
@@ -34,7 +65,9 @@ async def ask(runtime: Runtime, turn: Turn) -> Answer:
             reason=error.reason, retry=error.retry, retry_after_seconds=error.retry_after_seconds
         )
     except Exception as error:  # noqa: BLE001  # A foreign agent may raise anything; the turn must still end.
-        LOG.warning("the agent raised", extra={"turn_id": str(turn.id), "reason": type(error).__name__})
+        LOG.warning(
+            "the agent raised", extra={"turn_id": str(context.turn_id), "reason": type(error).__name__}
+        )
         answer = Failure(reason="agent_raised", retry=True)
     else:
         answer = proposal
@@ -43,13 +76,23 @@ async def ask(runtime: Runtime, turn: Turn) -> Answer:
     return answer
 
 
-async def load_context(runtime: Runtime, turn: Turn) -> TurnContext:
+async def suggest(runtime: Runtime, draft: Asking) -> Answer:
+    """The same call for an operator: over what is open, outside any turn."""
+    context = await load_context(runtime, draft, burst="load_open_messages")
+    if not context.messages:
+        return Proposal(silence_reason="answered")
+    return await _propose(runtime, context)
+
+
+async def load_context(runtime: Runtime, turn: Asking, *, burst: str = "load_burst") -> TurnContext:
     """The burst as it was claimed, and the past as the customer saw it."""
     key = turn.conversation
     agent = runtime.settings.agent
     async with runtime.database.transaction("load_context") as transaction:
         contact = await transaction.fetch(SQL["load_contact"], key.account, key.id)
-        burst = await transaction.fetch(SQL["load_burst"], key.account, turn.id)
+        messages = await transaction.fetch(
+            SQL[burst], key.account, turn.id if burst == "load_burst" else key.id
+        )
         history = await transaction.fetch(SQL["load_history"], key.account, key.id, agent.history_messages)
     return TurnContext(
         turn_id=turn.id,
@@ -62,7 +105,7 @@ async def load_context(runtime: Runtime, turn: Turn) -> TurnContext:
         channel=turn.channel,
         contact_id=contact[0]["contact_address"],
         contact_name=contact[0]["contact_name"],
-        messages=describe_burst(burst),
+        messages=describe_burst(messages),
         history=describe_history(history),
         transcribed_label=agent.transcribed_label,
     )

@@ -29,3 +29,11 @@ from (
 ) h
 order by h.at desc
 limit $3::integer;
+
+-- name: load_open_messages
+-- What an operator is being helped with: everything nobody has answered yet, at most fifty.
+select m.id, m.type, m.text, m.transcription, coalesce(m.sent_at, m.received_at) as at
+from inbound_message m
+where m.account_id = $1::text and m.conversation_id = $2::uuid and m.state = 'open'
+order by m.seq
+limit 50;

@@ -10,4 +10,4 @@ def choose_pause_seconds(found: int, *, lease_seconds: float) -> float:
     """Look again at once while there is a backlog, else a few times within a lease."""
     if found >= LIMIT:
         return 0.0
-    return max(0.5, min(5.0, lease_seconds / 6))
+    return max(0.5, min(1.0, lease_seconds / 6))

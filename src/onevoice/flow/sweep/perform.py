@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from onevoice.flow.authority.perform import confirm_waiting
+from onevoice.flow.authority.echo import decide_waiting_echoes
+from onevoice.flow.authority.perform import confirm_waiting, return_idle
 from onevoice.flow.conversation import ConversationKey, lock, refresh
 from onevoice.flow.inbound.amend import amend_pending
+from onevoice.flow.operator.perform import seal_due_follow_ups
 from onevoice.flow.outbox.expire import expire_sends
 from onevoice.flow.receipt.perform import adopt_known_orphans
 from onevoice.flow.runtime import Runtime
@@ -23,6 +25,9 @@ async def sweep(runtime: Runtime) -> int:
         await confirm_waiting(runtime, limit=LIMIT),
         await adopt_known_orphans(runtime, limit=LIMIT),
         await amend_pending(runtime, limit=LIMIT),
+        await decide_waiting_echoes(runtime, limit=LIMIT),
+        await seal_due_follow_ups(runtime, limit=LIMIT),
+        await return_idle(runtime, limit=LIMIT),
     ]
     return max(found)
 
