@@ -21,7 +21,7 @@ import msgspec
 
 from onevoice.errors import BackupFailed
 from onevoice.store.embedded import EmbeddedServer
-from onevoice.store.embedded.programs import SERVER_VERSION, last_line, run_program
+from onevoice.store.embedded.programs import SERVER_VERSION, reason_in, run_program
 from onevoice.store.embedded.server import unused_cluster
 from onevoice.store.migrate import ROLES
 
@@ -107,7 +107,7 @@ def _dump_database(data_dir: Path, dump: Path) -> None:
     finally:
         server.stop()
     if done.returncode != 0:
-        raise BackupFailed(f"the database in {data_dir} cannot be backed up: {last_line(done.stderr)}")
+        raise BackupFailed(f"the database in {data_dir} cannot be backed up: {reason_in(done.stderr)}")
 
 
 def _write_archive(archive: Path, *, dump: Path, media: Path) -> None:
@@ -204,7 +204,7 @@ def _restore_database(staging: Path) -> None:
         )
         if done.returncode != 0:
             raise BackupFailed(
-                f"the database cannot be restored: {last_line(done.stderr)}; nothing was changed"
+                f"the database cannot be restored: {reason_in(done.stderr)}; nothing was changed"
             )
         _run_sql(server.dsn, _OLD_TRANSACTIONS_SQL + "analyze;\n")
     finally:
@@ -215,7 +215,7 @@ def _run_sql(dsn: str, sql: str) -> None:
     arguments = ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", dsn]
     done = run_program("psql", arguments, user=None, stdin=sql, seconds_max=_SECONDS_MAX)
     if done.returncode != 0:
-        raise BackupFailed(f"the database cannot be restored: {last_line(done.stderr)}; nothing was changed")
+        raise BackupFailed(f"the database cannot be restored: {reason_in(done.stderr)}; nothing was changed")
 
 
 def _exchange(staging: Path, data_dir: Path) -> None:

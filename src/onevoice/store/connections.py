@@ -53,14 +53,11 @@ class Connections:
     async def acquire(self) -> Connection:
         """A connection with no open transaction, for this caller alone."""
         self._refuse_when_closed()
-        try:
-            async with asyncio.timeout(self._wait_seconds_max if self._slots.locked() else None):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise DatabaseUnavailable(
-                f"all {self._connections_max} database connections were busy "
-                f"for {self._wait_seconds_max:g} s; allow more connections or look for slow statements"
-            ) from None
+        if self._slots.locked():
+            await self._wait_for_slot()
+        else:
+            # Does not suspend; the time-out's own cost is saved on the hot path.
+            await self._slots.acquire()
         try:
             self._refuse_when_closed()
             connection = self._take_idle() or await self._connect()
@@ -102,6 +99,16 @@ class Connections:
                 connection.terminate()
         for connection in self._used:
             connection.terminate()
+
+    async def _wait_for_slot(self) -> None:
+        try:
+            async with asyncio.timeout(self._wait_seconds_max):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise DatabaseUnavailable(
+                f"all {self._connections_max} database connections were busy "
+                f"for {self._wait_seconds_max:g} s; allow more connections or look for slow statements"
+            ) from None
 
     def _refuse_when_closed(self) -> None:
         if self._closed:

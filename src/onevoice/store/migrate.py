@@ -196,10 +196,11 @@ async def _check_rights(connection: Connection, *, where: str) -> None:
     )
     assert row is not None  # noqa: S101 - A select without FROM has one row.
     statements: list[str] = []
-    to_create = [] if row["may_create"] else row["absent"]
+    to_create: list[str] = [] if row["may_create"] else row["absent"]
     # Until 15, who may create roles may also grant those of others.
     may_grant = row["may_create"] and connection.get_server_version().major < 16
-    to_grant = to_create + ([] if may_grant else row["foreign_roles"])
+    foreign: list[str] = [] if may_grant else row["foreign_roles"]
+    to_grant = to_create + foreign
     statements += [f"create role {name} nologin;" for name in to_create]
     if to_grant:
         statements.append(f"grant {', '.join(to_grant)} to {row['quoted']} with admin option;")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from onevoice.errors import MigrationFailed
 from onevoice.store.embedded import EmbeddedServer
-from onevoice.store.embedded.programs import last_line, run_program
+from onevoice.store.embedded.programs import reason_in, run_program
 from onevoice.store.migrate import migrate
 
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
@@ -35,7 +35,7 @@ def dump_schema(dsn: str) -> str:
         "pg_dump", ["--schema-only", "--no-owner", "--no-comments", "--dbname", dsn], user=None
     )
     if done.returncode != 0:
-        raise MigrationFailed(f"the schema cannot be read: {last_line(done.stderr)}")
+        raise MigrationFailed(f"the schema cannot be read: {reason_in(done.stderr)}")
     text = _NOT_SCHEMA.sub("", done.stdout)
     return _HEADER + re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 

@@ -69,11 +69,11 @@ def run_program(
         return subprocess.CompletedProcess(done.args, done.returncode, output.read(), errors.read())
 
 
-def last_line(text: str, *, words: Sequence[str] = ("FATAL:", "error:", "PANIC:")) -> str:
-    """The line that says what went wrong, for a sentence of ours."""
+def reason_in(text: str) -> str:
+    """What a program says went wrong first, for a sentence of ours; the rest mostly follows from it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if any(word in line for word in words)]
-    chosen = (telling or lines or ["it gave no reason"])[-1]
-    for word in words:
-        chosen = chosen.rpartition(word)[2].strip()
-    return chosen
+    for line in lines:
+        for word in ("FATAL:", "PANIC:", "error:"):
+            if word in line:
+                return line.partition(word)[2].strip()
+    return lines[-1] if lines else "it gave no reason"

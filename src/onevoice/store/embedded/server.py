@@ -20,7 +20,7 @@ from onevoice.errors import EmbeddedServerFailed
 from onevoice.store.embedded import keeper
 from onevoice.store.embedded.access import SystemUser, choose_system_user, let_pass, let_read, make_private
 from onevoice.store.embedded.locks import FileLock, attempts, pause
-from onevoice.store.embedded.programs import SERVER_VERSION, last_line, program_folder, run_program
+from onevoice.store.embedded.programs import SERVER_VERSION, program_folder, reason_in, run_program
 
 _PORT = 5432
 _DATABASE = "onevoice"
@@ -204,7 +204,7 @@ def _create_cluster(folders: _Folders, user: SystemUser | None) -> None:
     if done.returncode != 0:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise EmbeddedServerFailed(
-            f"no database could be made in {folders.data_dir}: {last_line(done.stderr, words=('error:',))}"
+            f"no database could be made in {folders.data_dir}: {reason_in(done.stderr)}"
         )
     if folders.cluster.exists():
         folders.cluster.rmdir()
@@ -237,6 +237,7 @@ def _start_server(folders: _Folders, user: SystemUser | None, server: FileLock) 
         let_pass(user, folders.data_dir)
     if folders.log.exists() and folders.log.stat().st_size > _LOG_BYTES_MAX:
         folders.log.replace(folders.log.with_suffix(".log.old"))
+    log_bytes = folders.log.stat().st_size if folders.log.exists() else 0
     socket_folder = _choose_socket_folder(folders.cluster, user)
     _start_keeper(folders, user, socket_folder)
     settings = {**_SETTINGS, "unix_socket_directories": str(socket_folder)}
@@ -255,8 +256,7 @@ def _start_server(folders: _Folders, user: SystemUser | None, server: FileLock) 
         seconds_max=_START_SECONDS_MAX + 10,
     )
     if done.returncode != 0:
-        log = folders.log.read_text(encoding="utf-8", errors="replace") if folders.log.exists() else ""
-        reason = last_line(log, words=("FATAL:", "PANIC:")) if log else last_line(done.stderr)
+        reason = reason_in(_read_from(folders.log, log_bytes) or done.stderr)
         raise EmbeddedServerFailed(
             f"the embedded PostgreSQL did not start: {reason}; its log is {folders.log}"
         )
@@ -301,7 +301,7 @@ def _stop_server(folders: _Folders) -> None:
             # Its last process ends just after its pid file.
             if not server.wait_exclusive(seconds_max=10):
                 raise EmbeddedServerFailed(
-                    f"the embedded PostgreSQL does not stop: {last_line(done.stderr)}; see {folders.log}"
+                    f"the embedded PostgreSQL does not stop: {reason_in(done.stderr)}; see {folders.log}"
                 )
     if socket_folder is not None and socket_folder != folders.cluster:
         shutil.rmtree(socket_folder, ignore_errors=True)
@@ -360,7 +360,15 @@ def _create_database(socket_folder: Path) -> None:
         stdin=create,
     )
     if done.returncode != 0:
-        raise EmbeddedServerFailed(f"the database {_DATABASE} could not be made: {last_line(done.stderr)}")
+        raise EmbeddedServerFailed(f"the database {_DATABASE} could not be made: {reason_in(done.stderr)}")
+
+
+def _read_from(path: Path, start: int) -> str:
+    if not path.exists():
+        return ""
+    with path.open("rb") as stream:
+        stream.seek(start)
+        return stream.read().decode(errors="replace")
 
 
 def _sync_folder(folder: Path) -> None:
