@@ -147,7 +147,7 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
     if use == "builtin:echo":
         return EchoAgent()
     if use == "builtin:demo":
-        from onevoice.adapters.agents.demo import DemoAgent
+        from onevoice.adapters.agents.demo.agent import DemoAgent
 
         return DemoAgent(sleep=clock.sleep)
     if use.startswith(("http://", "https://")):

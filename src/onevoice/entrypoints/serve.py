@@ -7,13 +7,14 @@ import contextlib
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
 from starlette.routing import Router
 
 from onevoice.app import Application, canonical_aliases, open_application
-from onevoice.entrypoints.http.api import ApiServices, TokenAuthenticator, create_api
+from onevoice.entrypoints.http.api import ApiServices, create_api
 from onevoice.entrypoints.http.feed import JournalFeed
 from onevoice.entrypoints.http.webchat import (
     WebchatPage,
@@ -22,6 +23,7 @@ from onevoice.entrypoints.http.webchat import (
     webchat_routes,
 )
 from onevoice.entrypoints.http.webhooks import PREFIX, WebhookDoor
+from onevoice.entrypoints.operators import OperatorAuthenticator, Operators, Passwords, Sessions
 from onevoice.entrypoints.worker import Worker
 from onevoice.errors import AddressUnusable
 from onevoice.flow.inbound.intake import Intake
@@ -35,12 +37,19 @@ from onevoice.vocabulary import ChannelName
 class Site:
     """All HTTP of one process: webhooks as plain ASGI, the chat page, and the API for everything else."""
 
-    def __init__(self, application: Application, *, api_token: str | None) -> None:
+    def __init__(self, application: Application, worker: Worker, *, api_token: str | None) -> None:
         runtime = application.runtime
         settings = runtime.settings
         self.accepting = True
+        self._worker = worker
         self.intake = Intake(runtime)
-        self.feed = JournalFeed(application.api_database)
+        # The feed reads the journal of every account once, and hands each reader its own account's entries.
+        self.feed = JournalFeed(runtime.database)
+        passwords = Passwords()
+        operators = Operators(
+            runtime.database, clock=runtime.clock, chance=runtime.chance, passwords=passwords
+        )
+        self.sessions = Sessions(runtime.database, clock=runtime.clock, passwords=passwords)
         self._webhooks = WebhookDoor(
             channels=runtime.channels,
             intake=self.intake,
@@ -51,9 +60,10 @@ class Site:
         self._api = create_api(
             ApiServices(
                 database=application.api_database,
+                runtime=replace(runtime, database=application.api_database),
                 clock=runtime.clock,
                 telemetry=runtime.telemetry,
-                authenticator=TokenAuthenticator(api_token),
+                authenticator=OperatorAuthenticator(runtime.database, operators, environment_token=api_token),
                 feed=self.feed,
                 canonical_aliases=canonical_aliases,
                 accepting=lambda: self.accepting,
@@ -70,7 +80,10 @@ class Site:
             await self._api(scope, receive, send)
 
     def note_received(self, received: Sequence[Received]) -> None:
-        """Tell live feeds at once; nothing depends on it."""
+        """Tell live feeds and overtaken turns at once; nothing depends on it."""
+        for result in received:
+            if result.is_new and result.running_turn is not None:
+                self._worker.note_overtaken(result.running_turn)
         if any(result.is_new for result in received):
             self.feed.nudge()
 
@@ -111,7 +124,7 @@ async def serve(
     stop = _stop_signal()
     async with open_application(settings) as application:
         worker = Worker(application.runtime)
-        site = Site(application, api_token=api_token)
+        site = Site(application, worker, api_token=api_token)
         async with site.feed, _listening(site, host, port) as url:
             worker.start()
             ready(url)

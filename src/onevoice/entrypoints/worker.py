@@ -14,12 +14,12 @@ from typing import Any
 
 from onevoice.errors import DatabaseUnavailable
 from onevoice.flow.batch import Batcher
-from onevoice.flow.gate.decide import Verdict
+from onevoice.flow.gate.decide import CutShort, Verdict
 from onevoice.flow.gate.perform import Settlement, prepare, settle
 from onevoice.flow.notify.perform import deliver_notifications
 from onevoice.flow.outbox.begin import Begun, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
-from onevoice.flow.proposal.perform import ask, suggest
+from onevoice.flow.proposal.perform import Answered, ask, suggest
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.suggestion.perform import Draft, claim_drafts, keep_draft
 from onevoice.flow.sweep.decide import choose_pause_seconds
@@ -29,7 +29,7 @@ from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import abandon_drained, claim, renew
 from onevoice.ports.channel import NotSent, Outcome, OutcomeUnknown
 from onevoice.ports.wakeup import Work
-from onevoice.vocabulary import OutboundState, Proposal, TurnId
+from onevoice.vocabulary import OutboundState, Proposal, TurnId, WhileRunning
 
 LOG = logging.getLogger("onevoice.worker")
 
@@ -49,7 +49,9 @@ class _Running:
     """A turn of this process; ``asking`` is its agent call while that runs."""
 
     turn: Turn
-    asking: asyncio.Task[Any] | None = None
+    asking: asyncio.Task[Answered] | None = None
+    claimed_at: float = 0.0
+    was_overtaken: bool = False
 
 
 class Worker:
@@ -107,11 +109,28 @@ class Worker:
         await self._finish.drain()
         await _finished(self._loops, cancel=True)
 
-    def stop_asking(self, turn: TurnId) -> None:
-        """Cut an agent call short whose verdict can only be that it is stale."""
+    def note_overtaken(self, turn: TurnId) -> None:
+        """A newer message arrived: cut the call short if its verdict can only be a discard.
+
+        Only an optimisation, for agents inside this process; the gate is what makes it correct.
+        """
         running = self._running.get(turn)
-        if running is not None and running.asking is not None and self._runtime.agent.in_process:
-            running.asking.cancel()
+        if running is None or running.was_overtaken:
+            return
+        policy = self._runtime.settings.turns.while_running
+        discards = policy in (WhileRunning.DISCARD, WhileRunning.DISCARD_UNLESS_WROTE)
+        # The cap is compared in the gate by the database's clock; well before it no doubt is possible.
+        waited = self._runtime.clock.monotonic() - running.claimed_at + running.turn.waited_seconds
+        if discards and waited < self._runtime.settings.turns.max_wait_seconds / 2:
+            running.was_overtaken = self.stop_asking(turn)
+
+    def stop_asking(self, turn: TurnId) -> bool:
+        """Cut an agent call short whose answer is stale whatever it says; ``False`` when it cannot be cut."""
+        running = self._running.get(turn)
+        if running is None or running.asking is None or not self._runtime.agent.in_process:
+            return False
+        self._runtime.telemetry.agent_calls.labels(outcome="cancelled").inc()
+        return running.asking.cancel()
 
     def _loop(
         self, look: Callable[[], Awaitable[bool]], work: Work | None, *, seconds: float = 0.0
@@ -148,7 +167,7 @@ class Worker:
         limit = min(free, BATCH_MAX)
         turns = await claim(self._runtime, limit=limit)
         for turn in turns:
-            self._running[turn.id] = _Running(turn=turn)
+            self._running[turn.id] = _Running(turn=turn, claimed_at=self._runtime.clock.monotonic())
             self._spawn(self._turn_tasks, self._run_turn(turn))
         self._runtime.telemetry.turns_running.set(len(self._running))
         return len(turns) == limit
@@ -159,10 +178,13 @@ class Worker:
             running.asking = asyncio.create_task(ask(self._runtime, turn))
             await asyncio.wait([running.asking])
             asking, running.asking = running.asking, None
-            if asking.cancelled():
-                self._runtime.telemetry.agent_calls.labels(outcome="cancelled").inc()
+            if not asking.cancelled():
+                answered = asking.result()
+            elif running.was_overtaken:
+                answered = Answered(answer=CutShort())
+            else:
                 return
-            settlement = prepare(self._runtime, turn, asking.result())
+            settlement = prepare(self._runtime, turn, answered)
             await self._until_available(lambda: self._settle.submit(settlement))
         finally:
             if running.asking is not None:

@@ -66,6 +66,8 @@ class Conversation:
     echo_wait_until: datetime | None
     released_at: datetime | None
     held_by_hand: bool
+    loop_started_at: datetime | None
+    loop_turn_count: int
 
 
 Subject = MessageId | TurnId | OutboundId | EffectId | OperatorId

@@ -5,6 +5,7 @@ select c.account_id, c.id, c.channel, c.contact_address, c.contact_name, c.autho
        c.turn_due_at, c.running_turn_id, c.reply_waiting, c.lost_turn_count, c.agent_failure_count,
        c.agent_failing_since, c.window_expires_at, c.pair_spent_count, c.pair_spent_at, c.pair_slow_count,
        c.last_inbound_at, c.echo_wait_until, c.released_at, c.held_by_hand, c.last_activity_at,
+       c.loop_started_at, c.loop_turn_count,
        (select coalesce($1::timestamptz, clock_timestamp())) as now
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 join conversation c on c.account_id = wanted.account_id and c.id = wanted.id

@@ -21,6 +21,11 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CutShort:
+    """The call was ended early: a newer message had already decided that its answer would be discarded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The settings the gate compares with. Seconds throughout."""
 
@@ -36,7 +41,7 @@ class Facts:
 
     conversation: Conversation
     turn: TurnFacts
-    answer: Proposal | Failure
+    answer: Proposal | Failure | CutShort
     limits: Limits
     wrote: bool
     policy: PolicyHit | None = None
@@ -49,7 +54,7 @@ class Verdict:
 
     ``seals`` makes the proposal's messages durable replies that have seen ``arrivals_seen``; ``parks`` seals them
     where they cannot leave. ``answers`` closes the burst, else its messages are free again.
-    ``suspends``: automation is blocked instead of handed over. ``suggests``: the unsealed text is kept for the operator.
+    ``suspends``: automation is blocked instead of handed over. ``suggests``: the text is kept for the operator.
     ``is_late`` marks a turn that had ended before: nothing is written.
     """
 
@@ -73,6 +78,8 @@ def judge(facts: Facts) -> Verdict:
         return Verdict(state=turn.state, reason=turn.reason or "lease_lost", is_late=True)
     if turn.authority_version != conversation.authority_version:
         return Verdict(state=TurnState.OBSOLETE, reason="authority_revoked")
+    if isinstance(facts.answer, CutShort):
+        return Verdict(state=TurnState.DISCARDED, reason="newer_message")
     if isinstance(facts.answer, Failure):
         return _judge_failure(facts, facts.answer)
     if _is_overtaken(facts):

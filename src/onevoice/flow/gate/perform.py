@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
-from onevoice.flow.gate.decide import Facts, Failure, Limits, Verdict, judge
+from onevoice.flow.gate.decide import CutShort, Facts, Failure, Limits, Verdict, judge
 from onevoice.flow.gate.notice import seal_notice
 from onevoice.flow.gate.policy import match_policies, promises_human
 from onevoice.flow.proposal.perform import Answered
@@ -29,7 +29,7 @@ class Settlement:
     ``texts`` what the customer said, for the policies."""
 
     turn: Turn
-    answer: Proposal | Failure
+    answer: Proposal | Failure | CutShort
     parts: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
@@ -209,7 +209,7 @@ def _end(settlement: Settlement, verdict: Verdict) -> TurnEnd:
     )
 
 
-def _wrote(answer: Proposal | Failure) -> bool:
+def _wrote(answer: Proposal | Failure | CutShort) -> bool:
     return isinstance(answer, Proposal) and answer.wrote
 
 

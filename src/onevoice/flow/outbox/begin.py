@@ -10,6 +10,7 @@ from onevoice.flow.conversation.decide import Row
 from onevoice.flow.conversation.perform import lock_due, read_row
 from onevoice.flow.notify.perform import notify
 from onevoice.flow.outbox.decide import Begin, Drop, Hold, Lane, Message, decide_begin
+from onevoice.flow.outbox.lane import stop_automation, stops_when_parked
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import Delivery
 from onevoice.store.database import Transaction
@@ -184,6 +185,8 @@ async def _drop(
             SQL["cover_arrivals"], [key.account for key in undecided], [key.id for key in undecided]
         )
     await record_outbound(runtime, transaction, rows)
+    locked = {lane.conversation.key: lane.conversation for lane, _ in dropped}
+    await stop_automation(runtime, transaction, locked, stops_when_parked(runtime, rows))
     for _, choice in dropped:
         if choice.state is OutboundState.REVOKED:
             runtime.telemetry.stale_blocked.labels(at="send").inc()

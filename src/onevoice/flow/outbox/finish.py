@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from onevoice.flow.conversation import Conversation, ConversationKey, lock, refresh
 from onevoice.flow.outbox.begin import Begun, read_message, record_outbound
 from onevoice.flow.outbox.decide import After, Message, Waits, decide_finish
-from onevoice.flow.outbox.lane import Stop, confirm_takeovers, pace_next_parts, stop_automation
+from onevoice.flow.outbox.lane import (
+    Stop,
+    confirm_takeovers,
+    pace_next_parts,
+    stop_automation,
+    stops_when_parked,
+)
 from onevoice.flow.receipt.save import apply_orphans
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import Accepted, NotSent, Outcome, OutcomeUnknown, Refused
@@ -56,7 +62,9 @@ async def finish_sends(runtime: Runtime, finished: Sequence[Finished]) -> list[O
             [(c.key, c.message.channel, c.after.external_id) for c in changes if c.after.external_id],
             locked,
         )
-        await stop_automation(runtime, transaction, locked, [_stop(change) for change in changes])
+        stops = [_stop(change) for change in changes]
+        stops += stops_when_parked(runtime, [_as_row(change) for change in changes])
+        await stop_automation(runtime, transaction, locked, stops)
         await confirm_takeovers(runtime, transaction, locked, [change.key for change in changes])
         nudges = await refresh(runtime, transaction, locked)
     nudges.send(runtime)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
-from onevoice.flow.conversation import Conversation, ConversationKey
+from onevoice.flow.conversation import Conversation, ConversationKey, Row
 from onevoice.flow.runtime import Runtime
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
@@ -52,8 +52,24 @@ async def stop_automation(
                     locked[stop.key],
                     Command.REQUEST_HANDOFF,
                     reason="delivery_failed",
-                    note=f"the channel refused a message with error {stop.code}",
+                    note=f"a message was not delivered: {stop.code}",
                 )
+
+
+def stops_when_parked(runtime: Runtime, rows: Sequence[Row]) -> list[Stop]:
+    """Where so configured, a message that was parked asks for a human."""
+    if not runtime.settings.handoff.when_parked:
+        return []
+    return [
+        Stop(
+            key=ConversationKey(row["account_id"], row["conversation_id"]),
+            channel=ChannelName(""),
+            extent=StopAi.CONVERSATION,
+            code=row["reason"] or "parked",
+        )
+        for row in rows
+        if row["state"] == "parked" and row["author"] == "ai"
+    ]
 
 
 async def pace_next_parts(

@@ -15,7 +15,8 @@ def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
         BurstMessage(
             id=MessageId(row["id"]),
             type=row["type"],
-            text=row["text"],
+            # A transcription says it all; the description stands in while there is none.
+            text=None if row["transcription"] is not None else row["text"],
             transcription=row["transcription"],
             at=row["at"],
         )

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from onevoice.errors import AgentError
 from onevoice.flow.conversation import ConversationKey
-from onevoice.flow.gate.decide import Failure
+from onevoice.flow.gate.decide import CutShort, Failure
 from onevoice.flow.proposal.decide import describe_burst, describe_history
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
@@ -19,7 +19,7 @@ from onevoice.vocabulary import ChannelName, Proposal, TurnContext, TurnId
 LOG = logging.getLogger("onevoice.proposal")
 SQL = load_statements(__package__)
 
-Answer = Proposal | Failure
+Answer = Proposal | Failure | CutShort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

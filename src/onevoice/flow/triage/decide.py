@@ -1,4 +1,4 @@
-"""The rules around a triage decision (architecture section 10): what nobody needs to be asked, and what voids it. Pure."""
+"""The rules around a triage decision (architecture section 10): who need not be asked, and what voids it. Pure."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 from onevoice.flow.conversation.decide import Conversation, ConversationKey
@@ -21,7 +21,7 @@ class OpenMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A claimed turn, as its worker carries it."""
+    """A claimed turn, as its worker carries it. ``waited_seconds``: how long its first message had waited then."""
 
     id: TurnId
     conversation: ConversationKey
@@ -30,6 +30,7 @@ class Turn:
     authority_version: int
     arrivals_seen: int
     open_since: datetime
+    waited_seconds: float
     message_ids: tuple[MessageId, ...]
 
 
@@ -60,6 +61,7 @@ def choose_turn(
         return None
     if conversation.running_turn_id is not None or not messages:
         return None
+    open_since = min(message.received_at for message in messages)
     return Turn(
         id=new_id,
         conversation=conversation.key,
@@ -67,7 +69,8 @@ def choose_turn(
         attempt=conversation.lost_turn_count + conversation.agent_failure_count + 1,
         authority_version=conversation.authority_version,
         arrivals_seen=conversation.arrival_count,
-        open_since=min(message.received_at for message in messages),
+        open_since=open_since,
+        waited_seconds=(conversation.now - open_since).total_seconds(),
         message_ids=tuple(message.id for message in messages),
     )
 
@@ -75,6 +78,14 @@ def choose_turn(
 def is_given_up(lost_turn_count: int, *, attempts_max: int) -> bool:
     """After so many turns lost with their worker a human must look: the burst itself may be what kills them."""
     return lost_turn_count >= attempts_max
+
+
+def is_looping(conversation: Conversation, *, turns_max: int) -> bool:
+    """So many turns within one minute are no human's: two bots answer each other."""
+    started_at = conversation.loop_started_at
+    if started_at is None or conversation.loop_turn_count < turns_max:
+        return False
+    return conversation.now - started_at < timedelta(minutes=1)
 
 
 def measure_gaps(messages: Sequence[OpenMessage]) -> list[float]:

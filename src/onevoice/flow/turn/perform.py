@@ -10,7 +10,7 @@ from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
 from onevoice.flow.conversation.perform import lock_due
 from onevoice.flow.runtime import Runtime
-from onevoice.flow.turn.decide import OpenMessage, Turn, choose_turn, is_given_up, measure_gaps
+from onevoice.flow.turn.decide import OpenMessage, Turn, choose_turn, is_given_up, is_looping, measure_gaps
 from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
@@ -30,6 +30,17 @@ async def claim(runtime: Runtime, *, limit: int) -> list[Turn]:
         messages = await _read_open_messages(runtime, transaction, list(conversations))
         turns: list[Turn] = []
         for key, conversation in conversations.items():
+            if is_looping(conversation, turns_max=runtime.settings.handoff.loop_turns_per_minute):
+                await request_transition(
+                    runtime,
+                    transaction,
+                    conversation,
+                    Command.SUSPEND,
+                    is_admin=True,
+                    reason="loop_suspected",
+                    note=f"{conversation.loop_turn_count} turns within a minute: is it another bot?",
+                )
+                continue
             turn = choose_turn(conversation, messages[key], new_id=TurnId(runtime.chance.new_id()))
             if turn is not None:
                 turns.append(turn)
@@ -168,7 +179,11 @@ async def _start(runtime: Runtime, transaction: Transaction, turns: Sequence[Tur
         [turn.id for turn, _ in claimed],
     )
     await transaction.execute(
-        SQL["set_running"], accounts, [turn.conversation.id for turn in turns], [turn.id for turn in turns]
+        SQL["set_running"],
+        now,
+        accounts,
+        [turn.conversation.id for turn in turns],
+        [turn.id for turn in turns],
     )
     entries = [
         Entry(
