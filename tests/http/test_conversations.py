@@ -46,6 +46,7 @@ async def test_an_item_has_the_published_shape(client: AsyncClient, own: Rows) -
     )
     await own.inbound(conversation, received=1, state="answered")
     await own.inbound(conversation, received=5, state="claimed", turn_id=turn)
+    await own.inbound(conversation, received=4, state="withdrawn", turn_id=turn)
     await own.inbound(conversation, received=8, state="open")
 
     answer = await client.get(f"/api/v1/conversations/{conversation}")
@@ -180,7 +181,14 @@ async def test_owner_filters_alone_and_with_a_state(client: AsyncClient, own: Ro
 
 @pytest.mark.parametrize(
     "typed",
-    ["5511999990000", "+5511999990000", "+55 11 99999-0000", "551199990000", "BR.1A2b3C4d5E6f7G8h9I0j"],
+    [
+        "5511999990000",
+        "+5511999990000",
+        "+55 11 99999-0000",
+        "551199990000",
+        "BR.1A2b3C4d5E6f7G8h9I0j",
+        " BR.1A2b3C4d5E6f7G8h9I0j ",
+    ],
 )
 async def test_contact_matches_any_alias(client: AsyncClient, own: Rows, typed: str) -> None:
     """The number in any form and the business-scoped id lead to the same conversation."""

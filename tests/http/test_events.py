@@ -113,6 +113,7 @@ async def test_a_stream_resumes_after_its_last_id(live_url: str, own: Rows) -> N
 
 async def test_a_stream_cut_before_its_first_event_resumes_too(live_url: str, own: Rows) -> None:
     """The id sent at the opening marks the place, so that nothing is lost before the first event."""
+    await own.journal("note", reason="long ago")
     async with opened(live_url) as stream:
         last_id = stream.last_id
     await own.journal("note", reason="missed")

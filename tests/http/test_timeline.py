@@ -348,5 +348,7 @@ async def test_a_page_has_at_most_200_items(client: AsyncClient, own: Rows) -> N
     rest = await page(client, conversation, cursor=shown["next_cursor"])
 
     assert len(shown["items"]) == 200
+    assert len((await page(client, conversation, limit=5, cursor=shown["next_cursor"]))["items"]) == 5
+    assert (await page(client, conversation, limit=5, cursor=shown["next_cursor"]))["next_cursor"] is None
     assert len(rest["items"]) == 5
     assert rest["next_cursor"] is None
