@@ -54,6 +54,7 @@ class Batcher(Generic[Item, Result]):
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:
             results = await self._perform([item for item, _ in batch])
+            answers = list(zip(batch, results, strict=True))
         except DataRefused as refused:
             if len(batch) == 1:
                 _fail(batch[0][1], refused)
@@ -65,7 +66,7 @@ class Batcher(Generic[Item, Result]):
             for _, future in batch:
                 _fail(future, error)
             return
-        for (_, future), result in zip(batch, results, strict=True):
+        for (_, future), result in answers:
             if not future.done():
                 future.set_result(result)
 

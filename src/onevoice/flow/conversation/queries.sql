@@ -50,6 +50,7 @@ with fact as (
             from outbound_message o
             where o.account_id = c.account_id and o.conversation_id = c.id
                 and o.state = 'parked' and o.author = 'ai' and o.reason = 'needs_template'
+                and o.authority_version = c.authority_version
         ) w
     ) reply on true
     left join lateral (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from onevoice.errors import DataRefused
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
@@ -39,6 +40,7 @@ def prepare(runtime: Runtime, turn: Turn, answered: Answered) -> Settlement:
     parts: list[str] = []
     answer = answered.answer
     if isinstance(answer, Proposal):
+        answer = _without_blanks(answer)
         channel = runtime.channels.get(turn.channel)
         for message in answer.messages:
             parts.extend(channel.split(message.text) if channel is not None else [message.text])
@@ -46,7 +48,20 @@ def prepare(runtime: Runtime, turn: Turn, answered: Answered) -> Settlement:
 
 
 async def settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Verdict]:
-    """Decide over finished turns. A turn that had ended before gets its recorded end and changes nothing."""
+    """Decide over finished turns. A turn that had ended before gets its recorded end and changes nothing.
+
+    An answer that the database cannot hold is a failure of its agent: the turn still ends.
+    """
+    try:
+        return await _settle(runtime, settlements)
+    except DataRefused:
+        if len(settlements) > 1 or isinstance(settlements[0].answer, Failure):
+            raise
+        refused = Failure(reason="answer_refused", retry=True)
+        return await _settle(runtime, [replace(settlements[0], answer=refused, parts=())])
+
+
+async def _settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Verdict]:
     now = runtime.clock.now()
     verdicts: dict[TurnId, Verdict] = {}
     async with runtime.database.transaction("settle_turns") as transaction:
@@ -209,6 +224,14 @@ def _end(settlement: Settlement, verdict: Verdict) -> TurnEnd:
     )
 
 
+def _without_blanks(proposal: Proposal) -> Proposal:
+    """A blank message has no part that could be sent: sealed, it would answer the customer with nothing."""
+    messages = tuple(message for message in proposal.messages if message.text.strip())
+    if len(messages) == len(proposal.messages):
+        return proposal
+    return replace(proposal, messages=messages, silence_reason=proposal.silence_reason or "blank_reply")
+
+
 def _wrote(answer: Proposal | Failure | CutShort) -> bool:
     return isinstance(answer, Proposal) and answer.wrote
 
@@ -255,8 +278,7 @@ def _limits(runtime: Runtime) -> Limits:
 
 def _measure(runtime: Runtime, verdict: Verdict) -> None:
     telemetry = runtime.telemetry
-    telemetry.turns.labels(verdict=verdict.state.value, reason=verdict.reason).inc()
-    if verdict.state in (TurnState.OBSOLETE, TurnState.ABANDONED) or verdict.is_late:
+    if verdict.state in (TurnState.OBSOLETE, TurnState.ABANDONED):
         telemetry.stale_blocked.labels(at="gate").inc()
     if verdict.state is TurnState.DISCARDED:
         telemetry.work_invalidated.labels(reason=verdict.reason).inc()

@@ -22,7 +22,8 @@ async def amend(runtime: Runtime, key: ConversationKey) -> None:
         if key not in locked:
             return
         entries: list[Entry] = []
-        for row in await transaction.fetch(SQL["load_pending_amendments"], now, key.account, key.id):
+        # One at a time: what the first does to its target is a fact of the next.
+        while row := await transaction.fetch_one(SQL["load_pending_amendment"], now, key.account, key.id):
             entries.append(await _apply(runtime, transaction, key, row))
         await record(transaction, entries, now=now)
         nudges = await refresh(runtime, transaction, [key])
@@ -52,13 +53,13 @@ async def _apply(runtime: Runtime, transaction: Transaction, key: ConversationKe
         is_revoke = row["kind"] == "revoke"
         if amendment is Amendment.SUPERSEDE:
             await drop_replies(
+                runtime,
                 transaction,
                 key,
                 [row["turn_id"]],
                 state=OutboundState.SUPERSEDED,
                 reason="amended",
                 reopen=True,
-                now=now,
             )
         await transaction.execute(
             SQL["amend_target"], now, key.account, row["target_id"], is_revoke, row["new_text"]

@@ -31,7 +31,9 @@ with clock as materialized (
     select p.account_id, p.id, p.conversation_id, p.channel, p.external_id, p.type, p.text, p.state,
         p.state_reason, p.target_external_id, p.target_pending, p.reply_to_external_id, p.sent_at, clock.now, p.raw
     from placed p, clock
-    order by p.account_id, p.channel, p.external_id, p.ord
+    -- The identity column is the messages' order, so they are inserted in the order of the customer's clock, which
+    -- is the same in every batch that holds them: two batches wait for each other's keys in one direction only.
+    order by p.account_id, p.channel, p.sent_at, p.ord
     on conflict (account_id, channel, external_id) do nothing
     returning account_id, id, conversation_id
 ), arrived as (
@@ -140,15 +142,16 @@ where amendment.target_pending
 order by amendment.seq
 limit $1::integer;
 
--- name: load_pending_amendments
--- Under the lock: what still waits to be applied in this conversation, oldest first, with the reply its target had.
+-- name: load_pending_amendment
+-- Under the lock: the oldest that still waits to be applied in this conversation, with the reply its target had.
 select amendment.id, amendment.state_reason as kind, amendment.text as new_text,
     target.id as target_id, target.state, target.turn_id,
     (select count(*) from outbound_message o
      where o.account_id = target.account_id and o.turn_id = target.turn_id and o.author = 'ai') as reply_part_count,
     (select count(*) from outbound_message o
      where o.account_id = target.account_id and o.turn_id = target.turn_id and o.author = 'ai'
-        and o.state = 'due' and o.attempt_count = 0) as reply_unsent_count,
+        and ((o.state = 'due' and o.attempt_count = 0)
+            or (o.state = 'parked' and o.reason = 'needs_template'))) as reply_unsent_count,
     coalesce((select bool_or(o.wrote) from outbound_message o
      where o.account_id = target.account_id and o.turn_id = target.turn_id and o.author = 'ai'), false) as reply_wrote,
     (select coalesce($1::timestamptz, clock_timestamp())) as now
@@ -157,7 +160,8 @@ join inbound_message target
     on target.account_id = amendment.account_id and target.channel = amendment.channel
     and target.external_id = amendment.target_external_id
 where amendment.account_id = $2::text and target.conversation_id = $3::uuid and amendment.target_pending
-order by amendment.seq;
+order by amendment.seq
+limit 1;
 
 -- name: close_amendment
 update inbound_message

@@ -185,8 +185,7 @@ async def _drop(
             SQL["cover_arrivals"], [key.account for key in undecided], [key.id for key in undecided]
         )
     await record_outbound(runtime, transaction, rows)
-    locked = {lane.conversation.key: lane.conversation for lane, _ in dropped}
-    await stop_automation(runtime, transaction, locked, stops_when_parked(runtime, rows))
+    await stop_automation(runtime, transaction, stops_when_parked(runtime, rows))
     for _, choice in dropped:
         if choice.state is OutboundState.REVOKED:
             runtime.telemetry.stale_blocked.labels(at="send").inc()

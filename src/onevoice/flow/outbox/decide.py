@@ -169,6 +169,24 @@ class Waits:
     jitter: float
 
 
+def is_resolved_by(state: OutboundState, outcome: Outcome) -> bool:
+    """Whether the outcome of a message's latest attempt still tells something new: definite beats unknown.
+
+    Acceptance is told at any time, also of a message that was given up or put back into the lane for want of
+    evidence: the customer has it.
+    """
+    match state:
+        case OutboundState.SENDING:
+            return True
+        case OutboundState.UNCERTAIN:
+            ambiguous = isinstance(outcome, Refused) and outcome.error.action is ErrorAction.UNKNOWN
+            return not isinstance(outcome, OutcomeUnknown) and not ambiguous
+        case OutboundState.DUE | OutboundState.PARKED | OutboundState.FAILED | OutboundState.REVOKED:
+            return isinstance(outcome, Accepted)
+        case _:
+            return False
+
+
 def decide_finish(message: Message, outcome: Outcome, waits: Waits, *, pair_slow_count: int) -> After:
     """The outcome of the attempt that is on the wire. Only what is known as not accepted is tried again."""
     match outcome:

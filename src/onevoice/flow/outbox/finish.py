@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from onevoice.flow.conversation import Conversation, ConversationKey, lock, refresh
 from onevoice.flow.outbox.begin import Begun, read_message, record_outbound
-from onevoice.flow.outbox.decide import After, Message, Waits, decide_finish
+from onevoice.flow.outbox.decide import After, Message, Waits, decide_finish, is_resolved_by
 from onevoice.flow.outbox.lane import (
     Stop,
     confirm_takeovers,
+    drop_later_parts,
     pace_next_parts,
     stop_automation,
     stops_when_parked,
@@ -64,7 +65,7 @@ async def finish_sends(runtime: Runtime, finished: Sequence[Finished]) -> list[O
         )
         stops = [_stop(change) for change in changes]
         stops += stops_when_parked(runtime, [_as_row(change) for change in changes])
-        await stop_automation(runtime, transaction, locked, stops)
+        await stop_automation(runtime, transaction, stops)
         await confirm_takeovers(runtime, transaction, locked, [change.key for change in changes])
         nudges = await refresh(runtime, transaction, locked)
     nudges.send(runtime)
@@ -92,11 +93,7 @@ def _decide(
     locked: Mapping[ConversationKey, Conversation],
 ) -> Change | None:
     message = messages[done.begun.message.id]
-    if message.attempt_count != done.begun.attempt:
-        return None
-    if message.state not in (OutboundState.SENDING, OutboundState.UNCERTAIN):
-        return None
-    if message.state is OutboundState.UNCERTAIN and isinstance(done.outcome, OutcomeUnknown):
+    if message.attempt_count != done.begun.attempt or not is_resolved_by(message.state, done.outcome):
         return None
     after = decide_finish(
         message,
@@ -137,7 +134,13 @@ async def save_changes(runtime: Runtime, transaction: Transaction, changes: Sequ
         [change.after.due_in_seconds for change in changes],
     )
     await pace_next_parts(runtime, transaction, [(change.key, change.message.id) for change in changes])
-    await _drop_later_parts(runtime, transaction, changes)
+    ended = [
+        (change.key, change.message.id)
+        for change in changes
+        if change.after.state in (OutboundState.FAILED, OutboundState.PARKED)
+    ]
+    parked = await drop_later_parts(runtime, transaction, ended)
+    await record_outbound(runtime, transaction, parked)
     await transaction.execute(
         SQL["note_send"],
         now,
@@ -150,21 +153,9 @@ async def save_changes(runtime: Runtime, transaction: Transaction, changes: Sequ
     await record_outbound(runtime, transaction, [_as_row(change) for change in changes])
 
 
-async def _drop_later_parts(runtime: Runtime, transaction: Transaction, changes: Sequence[Change]) -> None:
-    ended = [c for c in changes if c.after.state in (OutboundState.FAILED, OutboundState.PARKED)]
-    if not ended:
-        return
-    rows = await transaction.fetch(
-        SQL["drop_later_parts"],
-        runtime.clock.now(),
-        [change.key.account for change in ended],
-        [change.message.id for change in ended],
-    )
-    await record_outbound(runtime, transaction, rows)
-
-
 async def _slow_channels(runtime: Runtime, transaction: Transaction, changes: Sequence[Change]) -> None:
-    for change in changes:
+    # In one order, so that two batches never wait for each other's channels.
+    for change in sorted(changes, key=lambda change: (change.key.account, change.message.channel)):
         if change.after.slow_channel_seconds is not None:
             await transaction.execute(
                 SQL["slow_channel"],

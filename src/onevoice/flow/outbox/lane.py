@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
-from onevoice.flow.conversation import Conversation, ConversationKey, Row
+from onevoice.flow.conversation import Conversation, ConversationKey, Row, lock
 from onevoice.flow.runtime import Runtime
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
@@ -29,10 +29,9 @@ class Stop:
 async def stop_automation(
     runtime: Runtime,
     transaction: Transaction,
-    locked: Mapping[ConversationKey, Conversation],
     stops: Sequence[Stop],
 ) -> None:
-    """Pause the number, or hand the conversation to a human, as the channel's error table says."""
+    """Pause the number, or hand a locked conversation to a human, as the channel's error table says."""
     for stop in stops:
         match stop.extent:
             case StopAi.NO:
@@ -46,10 +45,12 @@ async def stop_automation(
                     f"channel_error_{stop.code}",
                 )
             case StopAi.CONVERSATION:
+                # An earlier stop of this transaction may have moved the conversation on.
+                current = await lock(transaction, [stop.key], now=runtime.clock.now())
                 await request_transition(
                     runtime,
                     transaction,
-                    locked[stop.key],
+                    current[stop.key],
                     Command.REQUEST_HANDOFF,
                     reason="delivery_failed",
                     note=f"a message was not delivered: {stop.code}",
@@ -82,6 +83,21 @@ async def pace_next_parts(
         [key.account for key, _ in sent],
         [message for _, message in sent],
     )
+
+
+async def drop_later_parts(
+    runtime: Runtime, transaction: Transaction, ended: Sequence[tuple[ConversationKey, OutboundId]]
+) -> list[Row]:
+    """Park what follows a part that failed or was parked; returns the rows of the messages parked."""
+    if not ended:
+        return []
+    rows = await transaction.fetch(
+        SQL["drop_later_parts"],
+        runtime.clock.now(),
+        [key.account for key, _ in ended],
+        [message for _, message in ended],
+    )
+    return list(rows)
 
 
 async def confirm_takeovers(

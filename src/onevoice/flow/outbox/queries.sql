@@ -92,8 +92,12 @@ where a.account_id = w.account_id and a.outbound_id = w.outbound_id and a.attemp
     and (a.outcome is null or a.outcome in ('unknown', 'expired'));
 
 -- name: save_outcomes
+-- An operator's message that goes back into the lane goes on under the authority of now; a revoked one has no_retry,
+-- and an AI's of an earlier authority is not tried again.
 update outbound_message o
 set state = w.state, reason = w.reason,
+    authority_version = case when w.state = 'due' and o.author = 'operator' then c.authority_version
+        else o.authority_version end,
     external_id = coalesce(w.external_id, o.external_id),
     error_code = w.error_code, error_detail = w.error_detail,
     due_at = case when w.due_in is not null then clock.now + make_interval(secs => w.due_in) else o.due_at end,
@@ -105,7 +109,9 @@ set state = w.state, reason = w.reason,
 from unnest($3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::float8[])
     as w (account_id, id, state, reason, external_id, error_code, error_detail, due_in)
 cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
-where o.account_id = w.account_id and o.id = w.id;
+cross join conversation c
+where o.account_id = w.account_id and o.id = w.id
+    and c.account_id = o.account_id and c.id = o.conversation_id;
 
 -- name: pace_next_part
 -- The next part of the same reply keeps its distance from the one that left.
@@ -117,9 +123,12 @@ where n.account_id = o.account_id and n.conversation_id = o.conversation_id and 
     and n.state = 'due' and n.part = o.part + 1;
 
 -- name: drop_later_parts
--- A reply that stopped in the middle does not go on with what follows the missing part.
+-- A reply that stopped in the middle does not go on with what follows the missing part; it waits for the same template.
 update outbound_message n
-set state = 'parked', reason = 'earlier_part_' || o.state, ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
+set state = 'parked',
+    reason = case when o.state = 'parked' and o.reason = 'needs_template' then o.reason
+        else 'earlier_part_' || o.state end,
+    ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
 from unnest($2::text[], $3::uuid[]) as w (account_id, id)
 join outbound_message o on o.account_id = w.account_id and o.id = w.id
 where n.account_id = o.account_id and n.conversation_id = o.conversation_id and n.turn_id = o.turn_id
@@ -173,7 +182,7 @@ update outbound_message
 set state = $4::text, reason = $5::text, ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and turn_id = any($3::uuid[]) and author = 'ai'
     and (state = 'due' or (state = 'parked' and reason = 'needs_template'))
-returning id;
+returning account_id, conversation_id, id, author, state, reason;
 
 -- name: reopen_messages
 -- Open again with their original times, as if they had never been answered.
@@ -187,18 +196,19 @@ set state = 'cancelled', state_reason = $3::text
 where account_id = $1::text and turn_id = any($2::uuid[]) and state = 'answered';
 
 -- name: find_parked_replies
--- AI replies parked for want of an open window, in the order in which they were sealed.
-select id
-from outbound_message
-where account_id = $1::text and conversation_id = $2::uuid and author = 'ai' and state = 'parked'
-    and reason = 'needs_template'
-order by seq;
+-- AI replies parked for want of an open window under this authority, in the order in which they were sealed.
+select o.id
+from conversation c
+join outbound_message o on o.account_id = c.account_id and o.conversation_id = c.id
+where c.account_id = $1::text and c.id = $2::uuid and o.author = 'ai' and o.state = 'parked'
+    and o.reason = 'needs_template' and o.authority_version = c.authority_version
+order by o.seq;
 
 -- name: reseal_message
 -- Sealed again at the tail of the lane, under the current version; its key stays.
 update outbound_message o
-set state = 'due', reason = null, seq = default, ended_at = null, hold_try_count = 0,
-    error_code = null, error_detail = null,
+set state = 'due', reason = null, seq = default, ended_at = null, hold_try_count = 0, no_retry = false,
+    error_code = null, error_detail = null, sent_at = null,
     authority_version = c.authority_version, arrivals_seen = c.arrival_count,
     due_at = (select coalesce($1::timestamptz, clock_timestamp()))
 from conversation c

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import Protocol
 
-from onevoice.errors import AgentError
+from onevoice.errors import AgentError, OnevoiceError
 from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.gate.decide import CutShort, Failure
 from onevoice.flow.proposal.decide import describe_burst, describe_history
@@ -47,7 +47,14 @@ class Asking(Protocol):
 
 async def ask(runtime: Runtime, turn: Turn) -> Answered:
     """One agent call; every way it can go wrong becomes a ``Failure`` with a reason, never an exception."""
-    context = await load_context(runtime, turn)
+    try:
+        context = await load_context(runtime, turn)
+    except OnevoiceError as error:
+        LOG.warning(
+            "a turn's context could not be read",
+            extra={"turn_id": str(turn.id), "reason": type(error).__name__},
+        )
+        return Answered(answer=Failure(reason="context_unavailable", retry=True))
     texts = tuple(message.transcription or message.text or "" for message in context.messages)
     if not context.messages:
         return Answered(answer=Proposal(silence_reason="withdrawn"))

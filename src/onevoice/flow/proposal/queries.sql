@@ -14,20 +14,22 @@ where c.account_id = $1::text and c.id = $2::uuid;
 -- What the customer saw or said before this turn, newest first: never what was cancelled, superseded or revoked.
 select h.author, h.text, h.at, h.state
 from (
-    (select 'customer' as author, coalesce(m.transcription, m.text) as text, m.received_at as at, null as state
+    (select 'customer' as author, coalesce(m.transcription, m.text) as text, m.received_at as at, null as state,
+        m.seq, 1 as turn_taking
      from inbound_message m
      where m.account_id = $1::text and m.conversation_id = $2::uuid and m.state in ('answered', 'cancelled')
      order by m.seq desc
      limit $3::integer)
     union all
-    (select o.author, o.text, coalesce(o.sent_at, o.sealed_at) as at, o.state
+    (select o.author, o.text, coalesce(o.sent_at, o.sealed_at) as at, o.state, o.seq, 2 as turn_taking
      from outbound_message o
      where o.account_id = $1::text and o.conversation_id = $2::uuid
         and o.state in ('due', 'sending', 'sent', 'delivered', 'read', 'played', 'uncertain')
      order by o.seq desc
      limit $3::integer)
 ) h
-order by h.at desc
+-- In the same instant the customer spoke first.
+order by h.at desc, h.turn_taking desc, h.seq desc
 limit $3::integer;
 
 -- name: load_open_messages

@@ -19,10 +19,11 @@ from (
 -- name: find_messages
 -- Under the locks: the message each status is about; the correlation id beats the external id.
 select distinct on (f.ord) f.ord, f.account_id, f.conversation_id, f.id, f.author, f.state, f.turn_id,
-    f.attempt_count, f.external_id, f.channel, f.later_began
+    f.attempt_count, f.external_id, f.channel, f.reason, f.no_retry, f.authority_version, f.later_began
 from (
     select s.ord, s.outbound_id is not null and o.id = s.outbound_id as is_correlated, o.account_id, o.conversation_id,
-        o.id, o.author, o.state, o.turn_id, o.attempt_count, o.external_id, o.channel, o.seq,
+        o.id, o.author, o.state, o.turn_id, o.attempt_count, o.external_id, o.channel, o.seq, o.reason, o.no_retry,
+        o.authority_version,
         exists (
             select from outbound_message later
             where later.account_id = o.account_id and later.conversation_id = o.conversation_id
@@ -56,8 +57,9 @@ set state = coalesce(w.state, o.state),
     due_at = case when w.retry_in is not null then clock.now + make_interval(secs => w.retry_in) else o.due_at end,
     not_after = case when w.state is null then o.not_after end,
     uncertain_until = case when w.state is null then o.uncertain_until end,
-    sent_at = coalesce(o.sent_at, w.sent_at,
-        case when w.state in ('sent', 'delivered', 'read', 'played') then clock.now end),
+    -- Back in the lane it has not been sent: its next parts keep their distance from the attempt that is.
+    sent_at = case when w.state = 'due' then null else coalesce(o.sent_at, w.sent_at,
+        case when w.state in ('sent', 'delivered', 'read', 'played') then clock.now end) end,
     delivered_at = coalesce(o.delivered_at, w.delivered_at),
     read_at = coalesce(o.read_at, w.read_at),
     ended_at = case when w.state in ('failed', 'parked') then clock.now

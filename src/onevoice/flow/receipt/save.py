@@ -8,10 +8,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from onevoice.flow.conversation import Conversation, ConversationKey, Entry, record
+from onevoice.flow.conversation import Conversation, ConversationKey
 from onevoice.flow.conversation.decide import Row
-from onevoice.flow.outbox.lane import Stop, pace_next_parts, stop_automation
-from onevoice.flow.receipt.decide import Reception, decide_status, is_late_ai_send
+from onevoice.flow.outbox.begin import record_outbound
+from onevoice.flow.outbox.lane import (
+    Stop,
+    drop_later_parts,
+    pace_next_parts,
+    stop_automation,
+    stops_when_parked,
+)
+from onevoice.flow.receipt.decide import Reception, Standing, decide_status, is_late_ai_send
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import ChannelError, StatusItem
 from onevoice.store.database import Transaction
@@ -49,14 +56,17 @@ class Progress:
     channel: ChannelName
     author: Author
     before: OutboundState
-    state: OutboundState
+    standing: Standing
+    known_external_id: str | None
     reception: Reception | None = None
     error: ChannelError | None = None
     external_id: str | None = None
     attempt: int | None = None
-    later_began: bool = False
-    attempt_count: int = 0
     times: Mapping[str, datetime | None] | None = None
+
+    @property
+    def state(self) -> OutboundState:
+        return self.standing.state
 
 
 def correlate(correlation_id: str | None) -> tuple[UUID | None, int | None]:
@@ -98,10 +108,14 @@ async def save_statuses(
         if row is None:
             continue
         message = OutboundId(row["id"])
-        current = progress.get(message) or _start(row)
+        current = progress.get(message) or _start(row, locked)
         progress[message] = _apply(runtime, current, report.item, correlated[ord][1], locked)
     await _save(runtime, transaction, list(progress.values()))
-    await stop_automation(runtime, transaction, locked, [_stop(current) for current in progress.values()])
+    stops = [_stop(current) for current in progress.values() if current.reception is not None]
+    stops += stops_when_parked(
+        runtime, [_as_row(current) for current in progress.values() if current.reception is not None]
+    )
+    await stop_automation(runtime, transaction, stops)
     orphans = [report for ord, report in enumerate(reports) if ord not in found]
     return orphans, [current.key for current in progress.values()]
 
@@ -168,17 +182,23 @@ def read_error(kept: Mapping[str, Any] | None) -> ChannelError | None:
     )
 
 
-def _start(row: Row) -> Progress:
+def _start(row: Row, locked: Mapping[ConversationKey, Conversation]) -> Progress:
     state = OutboundState(row["state"])
+    key = ConversationKey(row["account_id"], row["conversation_id"])
+    is_current = row["authority_version"] == locked[key].authority_version
     return Progress(
-        key=ConversationKey(row["account_id"], row["conversation_id"]),
+        key=key,
         message=OutboundId(row["id"]),
         channel=row["channel"],
         author=Author(row["author"]),
         before=state,
-        state=state,
-        later_began=row["later_began"],
-        attempt_count=row["attempt_count"],
+        standing=Standing(
+            state=state,
+            reason=row["reason"],
+            attempt_count=row["attempt_count"],
+            may_retry=is_current and not row["no_retry"] and not row["later_began"],
+        ),
+        known_external_id=row["external_id"],
     )
 
 
@@ -189,25 +209,32 @@ def _apply(
     attempt: int | None,
     locked: Mapping[ConversationKey, Conversation],
 ) -> Progress:
-    reception = decide_status(
-        current.state,
-        item.status,
-        item.error,
-        later_began=current.later_began,
-        attempt_count=current.attempt_count,
-    )
-    conversation = locked.get(current.key)
-    if conversation is not None and is_late_ai_send(conversation, current.author, item.status, item.at):
+    standing = current.standing
+    is_older = _is_older_attempt(current, item, attempt)
+    reception = decide_status(replace(standing, is_older_attempt=is_older), item.status, item.error)
+    if standing.state not in ACCEPTED and is_late_ai_send(
+        locked[current.key], current.author, item.status, item.at
+    ):
         runtime.telemetry.late_ai_send.inc()
+    if reception.state is not None:
+        standing = replace(standing, state=reception.state, reason=reception.reason)
     return replace(
         current,
-        state=reception.state or current.state,
+        standing=standing,
         reception=reception if reception.state is not None else current.reception,
         error=item.error if reception.state is not None else current.error,
         external_id=item.external_id,
         attempt=attempt if attempt is not None else current.attempt,
         times={**(current.times or {}), item.status: item.at},
     )
+
+
+def _is_older_attempt(current: Progress, item: StatusItem, attempt: int | None) -> bool:
+    """By the correlation id's attempt; without one, an id known before the attempt on the wire has got its own."""
+    if attempt is not None:
+        return attempt < current.standing.attempt_count
+    is_sending = current.standing.state is OutboundState.SENDING
+    return is_sending and current.known_external_id == item.external_id
 
 
 async def _save(runtime: Runtime, transaction: Transaction, progress: Sequence[Progress]) -> None:
@@ -247,22 +274,20 @@ async def _save(runtime: Runtime, transaction: Transaction, progress: Sequence[P
     if began:
         await pace_next_parts(runtime, transaction, began)
     moved = [current for current in progress if current.reception is not None]
-    await record(transaction, [_entry(current) for current in moved], now=now)
-    for current in moved:
-        reason = (current.reception.reason if current.reception else None) or ""
-        runtime.telemetry.outbound.labels(
-            author=current.author.value, state=current.state.value, reason=reason
-        ).inc()
+    ended = [(c.key, c.message) for c in moved if c.state in (OutboundState.FAILED, OutboundState.PARKED)]
+    parked = await drop_later_parts(runtime, transaction, ended)
+    await record_outbound(runtime, transaction, [*map(_as_row, moved), *parked])
 
 
-def _entry(current: Progress) -> Entry:
-    return Entry(
-        kind="outbound",
-        conversation=current.key,
-        subject=current.message,
-        state=current.state.value,
-        reason=current.reception.reason if current.reception else None,
-    )
+def _as_row(current: Progress) -> dict[str, object]:
+    return {
+        "account_id": current.key.account,
+        "conversation_id": current.key.id,
+        "id": current.message,
+        "author": current.author.value,
+        "state": current.state.value,
+        "reason": current.reception.reason if current.reception else None,
+    }
 
 
 def _stop(current: Progress) -> Stop:

@@ -82,9 +82,12 @@ def droppable(replies: Sequence[HeldReply]) -> list[HeldReply]:
     return [reply for reply in replies if not reply.has_begun and not reply.wrote]
 
 
-def is_void(conversation: Conversation, *, arrivals_asked: int) -> bool:
-    """A decision made over fewer arrivals than there are, or under another authority, decides nothing."""
-    return (
-        conversation.arrival_count != arrivals_asked
-        or conversation.authority_state is not AuthorityState.AI_ACTIVE
-    )
+def find_void_reason(conversation: Conversation, *, arrivals_asked: int) -> str | None:
+    """Why an answer decides nothing: another authority, newer arrivals, or a decision that came first."""
+    if conversation.authority_state is not AuthorityState.AI_ACTIVE:
+        return "authority_revoked"
+    if conversation.arrival_count != arrivals_asked:
+        return "newer_message"
+    if conversation.arrivals_decided >= arrivals_asked:
+        return "already_decided"
+    return None

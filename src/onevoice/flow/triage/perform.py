@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
 from onevoice.flow.conversation.decide import Row
 from onevoice.flow.conversation.perform import lock_due, read_row
+from onevoice.flow.outbox.begin import record_outbound
 from onevoice.flow.outbox.drop import drop_replies
 from onevoice.flow.outbox.reseal import reseal_parked_replies
 from onevoice.flow.runtime import Runtime
@@ -18,7 +19,7 @@ from onevoice.flow.triage.decide import (
     HeldReply,
     bound,
     decide_without_asking,
-    is_void,
+    find_void_reason,
 )
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
@@ -80,23 +81,23 @@ async def conclude(runtime: Runtime, asked: Asked) -> TriageDecision | None:
     async with runtime.database.transaction("decide_triage") as transaction:
         locked = await lock(transaction, [asked.key], now=now)
         conversation = locked[asked.key]
-        void = is_void(conversation, arrivals_asked=asked.arrivals)
+        void_reason = find_void_reason(conversation, arrivals_asked=asked.arrivals)
+        held = (await _read_held(transaction, [asked.key])).get(asked.key, [])
         conclusion = None
-        if decision is not None and not void:
-            held = await _read_held(transaction, [asked.key])
-            replies = [reply for reply, _ in held.get(asked.key, [])]
-            if replies:
-                conclusion = bound(
-                    decision,
-                    replies,
-                    decider=runtime.decider.name,
-                    reason=decision.value,
-                    now=conversation.now,
-                    max_wait_seconds=runtime.settings.turns.max_wait_seconds,
-                )
-                await _carry_out(runtime, transaction, conversation, conclusion)
-        if conclusion is None:
-            await _note_undecided(runtime, transaction, asked, void=void)
+        if decision is not None and void_reason is None and held:
+            conclusion = bound(
+                decision,
+                [reply for reply, _ in held],
+                decider=runtime.decider.name,
+                reason=decision.value,
+                now=conversation.now,
+                max_wait_seconds=runtime.settings.turns.max_wait_seconds,
+            )
+            await _carry_out(runtime, transaction, conversation, conclusion)
+        else:
+            await _note_undecided(runtime, transaction, asked, void_reason=void_reason)
+            if void_reason is None and held and all(row["is_parked"] for _, row in held):
+                await _give_up(runtime, transaction, asked.key)
         nudges = await refresh(runtime, transaction, [asked.key])
     nudges.send(runtime)
     return conclusion.decision if conclusion is not None else None
@@ -169,27 +170,29 @@ async def _carry_out(
     key = conversation.key
     match conclusion.decision:
         case TriageDecision.RELEASE_FIRST:
-            await reseal_parked_replies(runtime, transaction, conversation)
+            pass
         case TriageDecision.CANCEL_FIRST:
             await drop_replies(
+                runtime,
                 transaction,
                 key,
                 conclusion.turns,
                 state=OutboundState.CANCELLED,
                 reason="cancelled",
                 reopen=False,
-                now=now,
             )
         case TriageDecision.MERGE:
             await drop_replies(
+                runtime,
                 transaction,
                 key,
                 conclusion.turns,
                 state=OutboundState.SUPERSEDED,
                 reason="superseded",
                 reopen=True,
-                now=now,
             )
+    # Whatever was not dropped goes out; that which waited for the customer to write has its window now.
+    await reseal_parked_replies(runtime, transaction, conversation)
     await transaction.execute(SQL["cover_decided"], key.account, key.id)
     await record(
         transaction,
@@ -212,20 +215,28 @@ async def _carry_out(
     runtime.telemetry.triage.labels(decision=conclusion.decision.value, decider=conclusion.decider).inc()
 
 
-async def _note_undecided(runtime: Runtime, transaction: Transaction, asked: Asked, *, void: bool) -> None:
+async def _give_up(runtime: Runtime, transaction: Transaction, key: ConversationKey) -> None:
+    """Parking ends the triage: what arrived since becomes a turn of its own."""
+    rows = await transaction.fetch(SQL["give_up_parked"], key.account, key.id)
+    await record_outbound(runtime, transaction, rows)
+    await transaction.execute(SQL["cover_decided"], key.account, key.id)
+
+
+async def _note_undecided(
+    runtime: Runtime, transaction: Transaction, asked: Asked, *, void_reason: str | None
+) -> None:
     now = runtime.clock.now()
     # Voided by a newer message: ask again at once. Failed: a moment later.
-    wait = 0.0 if void else ASK_AGAIN_SECONDS
+    wait = ASK_AGAIN_SECONDS if void_reason is None else 0.0
     await transaction.execute(SQL["postpone_triage"], now, wait, [asked.key.account], [asked.key.id])
-    state = "void" if void else "undecided"
     await record(
         transaction,
         [
             Entry(
                 kind="triage",
                 conversation=asked.key,
-                state=state,
-                reason="newer_message" if void else "decider_failed",
+                state="undecided" if void_reason is None else "void",
+                reason=void_reason or "decider_failed",
                 data={"covers": asked.arrivals},
             )
         ],

@@ -14,18 +14,23 @@ from unnest($3::text[], $4::uuid[]) as w (account_id, id)
 where c.account_id = w.account_id and c.id = w.id;
 
 -- name: read_held_replies
--- Unsent AI replies of locked conversations, by turn, in lane order.
+-- Unsent AI replies of locked conversations, by turn, in lane order. One that the channel refused for want of a
+-- template has not begun: the customer saw nothing of it. One parked under an earlier authority is an operator's.
 select o.account_id, o.conversation_id, o.turn_id as turn, min(o.seq) as seq,
     exists (
         select from outbound_message begun
-        where begun.account_id = o.account_id and begun.turn_id = o.turn_id and begun.attempt_count > 0) as has_begun,
+        where begun.account_id = o.account_id and begun.turn_id = o.turn_id and begun.attempt_count > 0
+            and not (begun.state = 'parked' and begun.reason = 'needs_template')) as has_begun,
     bool_or(o.wrote) as wrote,
     bool_or(o.state = 'parked') as is_parked,
     array_agg(o.text order by o.seq) as texts,
     (select t.open_since from turn t where t.account_id = o.account_id and t.id = o.turn_id) as open_since
 from unnest($1::text[], $2::uuid[]) as wanted (account_id, id)
-join outbound_message o on o.account_id = wanted.account_id and o.conversation_id = wanted.id
-where o.author = 'ai' and (o.state = 'due' or (o.state = 'parked' and o.reason = 'needs_template'))
+join conversation c on c.account_id = wanted.account_id and c.id = wanted.id
+join outbound_message o on o.account_id = c.account_id and o.conversation_id = c.id
+where o.author = 'ai' and (
+    o.state = 'due'
+    or (o.state = 'parked' and o.reason = 'needs_template' and o.authority_version = c.authority_version))
 group by o.account_id, o.conversation_id, o.turn_id
 order by o.account_id, o.conversation_id, min(o.seq);
 
@@ -43,6 +48,16 @@ from inbound_message m
 where m.account_id = $1::text and m.conversation_id = $2::uuid and m.state = 'open'
 order by m.seq
 limit $3::integer;
+
+-- name: give_up_parked
+-- No ladder climbs for a parked reply, so that a decider that fails ends its triage at once: an operator decides.
+update outbound_message o
+set reason = 'triage_undecided'
+from conversation c
+where c.account_id = $1::text and c.id = $2::uuid and o.account_id = c.account_id and o.conversation_id = c.id
+    and o.author = 'ai' and o.state = 'parked' and o.reason = 'needs_template'
+    and o.authority_version = c.authority_version
+returning o.account_id, o.conversation_id, o.id, o.author, o.state, o.reason;
 
 -- name: cover_decided
 update conversation

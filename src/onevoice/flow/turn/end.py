@@ -32,7 +32,7 @@ class TurnEnd:
 
 
 async def end_turns(runtime: Runtime, transaction: Transaction, ends: Sequence[TurnEnd]) -> None:
-    """End running turns under their conversations' locks and write the journal; the caller refreshes."""
+    """End running turns under their conversations' locks, count and journal them; the caller refreshes."""
     if not ends:
         return
     now = runtime.clock.now()
@@ -66,6 +66,8 @@ async def end_turns(runtime: Runtime, transaction: Transaction, ends: Sequence[T
         for end in ends
     ]
     await record(transaction, entries, now=now)
+    for end in ends:
+        runtime.telemetry.turns.labels(verdict=end.state.value, reason=end.reason).inc()
 
 
 async def read_turns(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
@@ -94,7 +95,8 @@ async def abandon_drained(runtime: Runtime, turns: Sequence[Turn]) -> None:
             if turn.id in facts and facts[turn.id].state is TurnState.RUNNING
         ]
         await end_turns(runtime, transaction, ends)
-        await refresh(runtime, transaction, keys)
+        nudges = await refresh(runtime, transaction, keys)
+    nudges.send(runtime)
 
 
 async def _abandon_one(runtime: Runtime, key: ConversationKey, turn: TurnId) -> None:
@@ -124,7 +126,8 @@ async def _abandon_one(runtime: Runtime, key: ConversationKey, turn: TurnId) -> 
             await request_transition(
                 runtime,
                 transaction,
-                conversation,
+                # The turn has just ended; the transition must not end it again.
+                replace(conversation, running_turn_id=None),
                 Command.REQUEST_HANDOFF,
                 reason="integration_failure",
                 note="the worker was lost in every attempt to answer",

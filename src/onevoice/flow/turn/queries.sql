@@ -47,11 +47,27 @@ cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 where c.account_id = w.account_id and c.id = w.id;
 
 -- name: renew_leases
--- Those not returned have ended meanwhile: their worker learns it and stops.
-update turn
-set lease_until = (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $2::float8)
-where (account_id, id) in (select * from unnest($3::text[], $4::uuid[])) and state = 'running'
-returning account_id, id;
+-- Those not returned have ended meanwhile: their worker learns it and stops. One that is being ended right now is
+-- passed over: waiting for it while holding others could deadlock with the transaction that ends them.
+with wanted as (
+    select t.account_id, t.id
+    from unnest($3::text[], $4::uuid[]) as w (account_id, id)
+    join turn t on t.account_id = w.account_id and t.id = w.id
+    where t.state = 'running'
+), free as (
+    select t.account_id, t.id
+    from wanted w
+    join turn t on t.account_id = w.account_id and t.id = w.id
+    where t.state = 'running'
+    for update of t skip locked
+), renewed as (
+    update turn t
+    set lease_until = (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $2::float8)
+    from free f
+    where t.account_id = f.account_id and t.id = f.id
+)
+select account_id, id
+from wanted;
 
 -- name: find_lost_turns
 select account_id, conversation_id, id
