@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -11,79 +10,20 @@ import asyncpg
 import pytest
 
 from onevoice.errors import (
-    ConfigurationError,
-    DatabaseUnavailable,
-    DataRefused,
-    OnevoiceError,
     StatementFailed,
-    StatementInterrupted,
 )
-from onevoice.store.connections import Connections
 from onevoice.store.database import Database, Row, Transaction
 from onevoice.store.statements import Statement
 from onevoice.vocabulary import AccountId
-from tests.postgres import TestServer
-
-SECRET = "planted-secret"
-
-
-def sql(text: str) -> Statement:
-    return Statement(name="statement", sql=text, source="test")
-
-
-INSERT = sql("insert into channel (account_id, name, kind) values ($1, $2, 'webchat')")
-NAMES = sql("select name from channel order by name")
-SLEEP = sql("select pg_sleep(20)")
-BACKEND = sql("select pg_backend_pid() as pid")
-
-
-@pytest.fixture
-async def killable(own_database_dsn: str) -> AsyncIterator[Database]:
-    """A database of the test's own, whose connections it may kill."""
-    opened = await Database.open(own_database_dsn, connections_max=2)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def single(database_dsn: str, database: Database) -> AsyncIterator[Database]:
-    """One connection, so that a connection in a bad state is met by the next call."""
-    opened = await Database.open(database_dsn, connections_max=1)
-    yield opened
-    await opened.close()
-
-
-async def names(database: Database) -> list[str]:
-    return [row["name"] for row in await database.run("read", NAMES)]
-
-
-async def backend(database: Database) -> int:
-    (row,) = await database.run("read", BACKEND)
-    return row["pid"]
-
-
-async def kill(database_dsn: str, pid: int) -> None:
-    """End a connection as an administrator or a crash would, and wait until it has ended."""
-    connection = await asyncpg.connect(database_dsn)
-    try:
-        assert await connection.fetchval("select pg_terminate_backend($1, 5000)", pid)
-    finally:
-        await connection.close()
-
-
-async def wait_until_asleep(database_dsn: str) -> int:
-    """The backend that runs a sleeping statement, once it does."""
-    connection = await asyncpg.connect(database_dsn)
-    try:
-        while True:
-            pid = await connection.fetchval(
-                "select pid from pg_stat_activity where datname = current_database() "
-                "and wait_event = 'PgSleep' and query like 'select pg_sleep(20)%'"
-            )
-            if pid is not None:
-                return int(pid)
-    finally:
-        await connection.close()
+from tests.store.sample import (
+    INSERT,
+    NAMES,
+    SLEEP,
+    backend,
+    names,
+    sql,
+    wait_until_asleep,
+)
 
 
 class TestTransaction:
@@ -310,203 +250,6 @@ class TestRun:
         await killable.run("write", INSERT, "acme", "shop")
         (row,) = await killable.run("read", every)
         assert row["extra"] == "new"
-
-
-class TestFailure:
-    """The driver's errors leave as ours, and hold no values."""
-
-    @pytest.mark.parametrize(
-        ("text", "arguments", "kind"),
-        [
-            ("select $1::text", (f"{SECRET}\x00",), DataRefused),
-            ("select $1::text", (f"{SECRET}\ud800",), DataRefused),
-            ("select $1::jsonb", ({"a": f"{SECRET}\x00"},), DataRefused),
-            ("select $1::text::uuid", (SECRET,), DataRefused),
-            ("select $1::integer", (SECRET,), DataRefused),
-            ("select $1::bigint", (2**70,), DataRefused),
-            ("insert into channel values ('a', $1, 'b')", (SECRET,), None),
-            ("insert into channel values ($1, $2, 'b')", (SECRET, SECRET * 1000), None),
-            ("insert into channel (account_id, name, kind, paused_reason) values ('a', 'b', 'c', $1)",
-             (SECRET,), StatementFailed),
-            ("insert into channel (account_id, name) values ('a', $1)", (SECRET,), StatementFailed),
-            ("select nothing from channel where name = $1", (SECRET,), StatementFailed),
-            ("select 1", (SECRET,), StatementFailed),
-            ("delete from journal where kind = $1", (SECRET,), StatementFailed),
-        ],
-    )  # fmt: skip
-    async def test_no_message_holds_a_value(
-        self, text: str, arguments: tuple[object, ...], kind: type[StatementFailed] | None, single: Database
-    ) -> None:
-        """Neither the message nor the traceback of a failed statement shows what was stored."""
-        if kind is None:
-            await single.run("write", sql(text), *arguments)
-            kind = StatementFailed
-        with pytest.raises(kind) as caught:
-            await single.run("write", sql(text), *arguments)
-        assert SECRET not in "".join(traceback.format_exception_only(caught.value))
-        assert caught.value.__cause__ is None
-        assert caught.value.__context__ is None
-        assert await names(single) is not None, "the connection is usable"
-
-    async def test_a_constraint_is_named(self, database: Database) -> None:
-        """The constraint's name and the SQLSTATE are there to decide by."""
-        await database.run("write", INSERT, "acme", "shop")
-        with pytest.raises(StatementFailed, match="channel_name_unique") as caught:
-            await database.run("write", INSERT, "other", "shop")
-        assert (caught.value.constraint, caught.value.sqlstate) == ("channel_name_unique", "23505")
-
-    async def test_a_value_too_long_for_an_index_is_refused(self, database: Database) -> None:
-        """A key that no index can hold is a poison item, not a failure of the database."""
-        long = "".join(f"{n * 7919:x}" for n in range(20_000))
-        with pytest.raises(DataRefused):
-            await database.run("write", INSERT, "acme", long)
-
-    async def test_waiting_for_a_lock_ends(self, database: Database, owner: asyncpg.Connection[Row]) -> None:
-        """A lock wait is bounded, and its error says that trying again can help."""
-        await database.run("write", INSERT, "acme", "shop")
-
-        async def wait() -> None:
-            async with database.transaction("second") as second:
-                await second.execute(sql("set local lock_timeout = '10ms'"))
-                await second.fetch(sql("select 1 from channel for update"))
-
-        async with database.transaction("first") as first:
-            await first.fetch(sql("select 1 from channel for update"))
-            with pytest.raises(StatementInterrupted) as caught:
-                await wait()
-        assert caught.value.sqlstate == "55P03"
-
-    async def test_a_deadlock_is_an_interruption(self, database: Database) -> None:
-        """The loser of a deadlock may try again; the winner commits."""
-        for name in ("one", "two"):
-            await database.run("write", INSERT, "acme", name)
-        lock = sql("select 1 from channel where name = $1 for update")
-        both = asyncio.Barrier(2)
-
-        async def work(first: str, second: str) -> None:
-            async with database.transaction("work") as transaction:
-                await transaction.execute(lock, first)
-                await both.wait()
-                await transaction.execute(lock, second)
-
-        results = await asyncio.gather(work("one", "two"), work("two", "one"), return_exceptions=True)
-        assert sorted(type(result).__name__ for result in results) == ["NoneType", "StatementInterrupted"]
-
-
-class TestLoss:
-    """Connections end; the next call works by itself."""
-
-    async def test_killed_in_the_middle_of_a_transaction(
-        self, killable: Database, own_database_dsn: str
-    ) -> None:
-        """The caller learns that the database is unavailable, nothing is stored, the next call works."""
-
-        async def work() -> None:
-            async with killable.transaction("write") as transaction:
-                await transaction.execute(INSERT, "acme", "shop")
-                row = await transaction.fetch_one(BACKEND)
-                assert row is not None
-                await kill(own_database_dsn, row["pid"])
-                await transaction.execute(INSERT, "acme", "second")
-
-        with pytest.raises(DatabaseUnavailable):
-            await work()
-        assert await names(killable) == []
-
-    async def test_killed_before_the_commit(self, killable: Database, own_database_dsn: str) -> None:
-        """A commit that cannot be sent is an error, never a silent loss."""
-
-        async def work() -> None:
-            async with killable.transaction("write") as transaction:
-                await transaction.execute(INSERT, "acme", "shop")
-                row = await transaction.fetch_one(BACKEND)
-                assert row is not None
-                await kill(own_database_dsn, row["pid"])
-
-        with pytest.raises(DatabaseUnavailable, match="commit of write"):
-            await work()
-        assert await names(killable) == []
-
-    async def test_killed_during_a_statement(self, killable: Database, own_database_dsn: str) -> None:
-        """A running statement ends with the connection's loss."""
-        task = asyncio.create_task(killable.run("sleep", SLEEP))
-        await kill(own_database_dsn, await wait_until_asleep(own_database_dsn))
-        with pytest.raises(DatabaseUnavailable):
-            await task
-        assert await names(killable) == []
-
-    async def test_idle_connections_that_died_are_replaced(
-        self, killable: Database, own_database_dsn: str
-    ) -> None:
-        """A restart of the server between two calls is not noticed by the second."""
-        async with killable.transaction("outer") as outer:
-            first = await outer.fetch_one(BACKEND)
-            second = await backend(killable)
-        assert first is not None
-        for pid in (first["pid"], second):
-            await kill(own_database_dsn, pid)
-        async with killable.transaction("write") as transaction:
-            await transaction.execute(INSERT, "acme", "shop")
-        assert await names(killable) == ["shop"]
-
-    async def test_a_full_pool_says_so(self, database_dsn: str) -> None:
-        """Waiting for a connection is bounded, and the message says what to do."""
-        connections = Connections(
-            database_dsn, role="onevoice_flow", connections_max=1, wait_seconds_max=0.01
-        )
-        held = await connections.acquire()
-        with pytest.raises(DatabaseUnavailable, match="all 1 database connections were busy"):
-            await connections.acquire()
-        connections.release(held)
-        again = await connections.acquire()
-        assert again is held
-        connections.release(again)
-        await connections.close()
-
-    async def test_a_cancelled_waiter_takes_no_place(self, single: Database) -> None:
-        """Giving up the wait for a connection does not lose the connection."""
-        async with single.transaction("outer"):
-            waiter = asyncio.create_task(names(single))
-            await asyncio.wait([waiter], timeout=0.01)
-            waiter.cancel()
-            await asyncio.wait([waiter])
-        assert await names(single) == []
-
-    async def test_a_closed_database_refuses(self, database_dsn: str) -> None:
-        """After close, a call fails at once instead of opening connections."""
-        opened = await Database.open(database_dsn)
-        await opened.close()
-        with pytest.raises(DatabaseUnavailable, match="stopping"):
-            await names(opened)
-
-
-class TestOpen:
-    """What can be wrong is told at the start, without the password."""
-
-    @pytest.mark.parametrize(
-        ("address", "kind", "words"),
-        [
-            ("postgresql://user:planted-secret@127.0.0.1:1/x", DatabaseUnavailable, "127.0.0.1:1/x"),
-            ("postgresql:///x?host=/nonesuch&password=planted-secret", DatabaseUnavailable, "/nonesuch/x"),
-            ("mysql://user:planted-secret@127.0.0.1/x", ConfigurationError, "cannot be read"),
-            ("postgresql://user:planted-secret@127.0.0.1:port/x", ConfigurationError, "cannot be read"),
-        ],
-    )
-    async def test_a_wrong_address(self, address: str, kind: type[OnevoiceError], words: str) -> None:
-        """The message names the place and keeps the secret."""
-        with pytest.raises(kind, match=words) as caught:
-            await Database.open(address)
-        assert SECRET not in str(caught.value)
-        assert caught.value.__context__ is None
-
-    async def test_an_unknown_database_or_role(self, server: TestServer, database_dsn: str) -> None:
-        """A missing database or role is named."""
-        with pytest.raises(DatabaseUnavailable, match='database "nonesuch" does not exist'):
-            await Database.open(server.database("nonesuch"))
-        with pytest.raises(
-            DatabaseUnavailable, match="cannot become the role nonesuch; run `onevoice migrate`"
-        ):
-            await Database.open(database_dsn, role="nonesuch")
 
 
 class _Recorded(Transaction):

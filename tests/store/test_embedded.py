@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,64 +13,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-import onevoice
 from onevoice.errors import EmbeddedServerFailed
 from onevoice.store.embedded import EmbeddedServer
 from onevoice.store.embedded.locks import FileLock
 from tests.postgres import run
+from tests.store.embedded_process import ENDS_SECONDS_MAX, User, ask, ends, lives
 
 pytestmark = pytest.mark.timeout(120)
-
-_SCRIPT = Path(__file__).with_name("embedded_user.py")
-_PYTHONPATH = os.pathsep.join(str(Path(module.__path__[0]).parent) for module in (onevoice, asyncpg))
-_NOBODY = 65534
-_AS_ROOT = os.geteuid() == 0
-_ENDS_SECONDS_MAX = 30
-
-
-class User:
-    """Another process that uses the server."""
-
-    def __init__(self, data_dir: Path, *, uid: int | None = None, interpreter: str = sys.executable) -> None:
-        self._process = subprocess.Popen(
-            [interpreter, str(_SCRIPT), str(data_dir)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-            env={"PYTHONPATH": _PYTHONPATH, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
-            user=uid,
-            group=uid,
-            extra_groups=[] if uid else None,
-            start_new_session=True,
-        )
-
-    def wait_ready(self) -> str:
-        return self._answer()
-
-    def tell(self, line: str) -> str:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        return self._answer()
-
-    def interrupt(self) -> None:
-        """As Ctrl-C in a terminal: the whole group of processes gets it."""
-        os.killpg(self._process.pid, signal.SIGINT)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def close(self) -> None:
-        self.kill()
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-
-    def _answer(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
 
 
 @pytest.fixture
@@ -87,30 +35,7 @@ def use(tmp_path: Path) -> Iterator[Callable[[], User]]:
     for user in users:
         user.close()
     if (tmp_path / "data").exists():
-        assert _ends(tmp_path / "data")
-
-
-def _ends(data_dir: Path) -> bool:
-    """Whether the server's last process ends within the time a slow machine needs."""
-    with FileLock(data_dir / "postgres.server.lock") as server:
-        return server.wait_exclusive(seconds_max=_ENDS_SECONDS_MAX)
-
-
-def _lives(data_dir: Path) -> bool:
-    with FileLock(data_dir / "postgres.server.lock") as server:
-        # A keeper looks at the lock for an instant when it ends.
-        return not server.wait_exclusive(seconds_max=1)
-
-
-def _ask(dsn: str) -> object:
-    async def act() -> object:
-        connection = await asyncpg.connect(dsn)
-        try:
-            return await connection.fetchval("select 'alive'")
-        finally:
-            await connection.close()
-
-    return run(act())
+        assert ends(tmp_path / "data")
 
 
 def _postmaster(data_dir: Path) -> int:
@@ -127,7 +52,7 @@ def test_a_second_process_attaches_and_the_last_out_stops_it(use: Callable[[], U
     assert second.tell("ask") == "alive"
     assert _postmaster(tmp_path / "data") == pid
     assert second.tell("stop") == "stopped"
-    assert not _lives(tmp_path / "data")
+    assert not lives(tmp_path / "data")
     assert not (tmp_path / "data" / "postgres" / "postmaster.pid").exists()
 
 
@@ -139,7 +64,7 @@ def test_a_killed_process_neither_keeps_nor_stops_it(use: Callable[[], User], tm
     first.kill()
     assert second.tell("ask") == "alive"
     second.kill()
-    assert _ends(tmp_path / "data")
+    assert ends(tmp_path / "data")
     assert not (tmp_path / "data" / "postgres" / "postmaster.pid").exists(), "it was stopped in good order"
 
 
@@ -150,7 +75,7 @@ def test_the_last_out_stops_it_though_others_were_killed(use: Callable[[], User]
     second.wait_ready()
     first.kill()
     assert second.tell("stop") == "stopped"
-    assert not _lives(tmp_path / "data")
+    assert not lives(tmp_path / "data")
 
 
 def test_ctrl_c_does_not_reach_it(use: Callable[[], User]) -> None:
@@ -181,9 +106,9 @@ def test_stopping_twice_takes_no_one_elses_server(tmp_path: Path) -> None:
     first, second = EmbeddedServer.start(tmp_path), EmbeddedServer.start(tmp_path)
     first.stop()
     first.stop()
-    assert _ask(second.dsn) == "alive"
+    assert ask(second.dsn) == "alive"
     second.stop()
-    assert not _lives(tmp_path)
+    assert not lives(tmp_path)
 
 
 def test_a_stale_pid_file_with_a_living_number_is_not_believed(tmp_path: Path) -> None:
@@ -195,7 +120,7 @@ def test_a_stale_pid_file_with_a_living_number_is_not_believed(tmp_path: Path) -
     (cluster / "postmaster.pid").write_text("".join(f"{line}\n" for line in lines))
     try:
         server = EmbeddedServer.start(tmp_path)
-        assert _ask(server.dsn) == "alive"
+        assert ask(server.dsn) == "alive"
         server.stop()
         assert innocent.poll() is None
     finally:
@@ -209,9 +134,9 @@ def test_a_killed_server_is_started_again(tmp_path: Path) -> None:
     old = EmbeddedServer.start(tmp_path)
     os.kill(_postmaster(tmp_path), signal.SIGKILL)
     new = EmbeddedServer.start(tmp_path)
-    assert _ask(new.dsn) == "alive"
+    assert ask(new.dsn) == "alive"
     old.stop()
-    assert _ask(new.dsn) == "alive"
+    assert ask(new.dsn) == "alive"
     new.stop()
 
 
@@ -236,7 +161,7 @@ def test_any_path_works(name: str, tmp_path: Path) -> None:
     lines = (tmp_path / name / "postgres" / "postmaster.pid").read_text().splitlines()
     socket_folder = Path(lines[4])
     try:
-        assert _ask(server.dsn) == "alive"
+        assert ask(server.dsn) == "alive"
         assert stat.S_IMODE(socket_folder.stat().st_mode) & 0o007 == 0
     finally:
         server.stop()
@@ -251,8 +176,8 @@ def test_a_socket_folder_elsewhere_goes_after_a_kill_too(tmp_path: Path) -> None
     socket_folder = Path((data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[4])
     with FileLock(data_dir / "postgres.users.lock") as users:
         user.close()
-        assert _ends(data_dir)
-        assert users.wait_exclusive(seconds_max=_ENDS_SECONDS_MAX), "the keeper has ended"
+        assert ends(data_dir)
+        assert users.wait_exclusive(seconds_max=ENDS_SECONDS_MAX), "the keeper has ended"
     assert not socket_folder.exists()
 
 
@@ -306,7 +231,7 @@ def test_what_postgresql_says_reaches_the_reader(tmp_path: Path) -> None:
         EmbeddedServerFailed, match=r"did not start: configuration file .*; its log is .*server\.log"
     ):
         EmbeddedServer.start(tmp_path)
-    assert not _lives(tmp_path)
+    assert not lives(tmp_path)
 
 
 def test_the_log_holds_no_values(tmp_path: Path) -> None:
@@ -329,80 +254,3 @@ async def _fail_with_a_secret(dsn: str) -> None:
         await connection.execute("insert into t values ('planted-secret')")
     finally:
         await connection.close()
-
-
-@pytest.mark.skipif(not _AS_ROOT, reason="root alone starts the server under another user")
-class TestAsRoot:
-    """PostgreSQL runs under a user of its own, and nobody else gains anything by it."""
-
-    def test_nothing_becomes_readable(self, tmp_path: Path) -> None:
-        """A readable file in a private parent stays out of reach, and so do the data and the socket."""
-        private = tmp_path / "private"
-        private.mkdir(mode=0o700)
-        (private / "onevoice.toml").write_text("secret")
-        (private / "onevoice.toml").chmod(0o644)
-        server = EmbeddedServer.start(private / "data")
-        try:
-            cluster = private / "data" / "postgres"
-            assert cluster.stat().st_uid != 0
-            for place in (private, private / "data", cluster):
-                assert stat.S_IMODE(place.stat().st_mode) & 0o007 == 0
-            assert _run_as(_NOBODY, "cat", private / "onevoice.toml").returncode != 0
-            assert _run_as(_NOBODY, "ls", cluster).returncode != 0
-            assert _run_as(_NOBODY, "test", "-S", cluster / ".s.PGSQL.5432").returncode != 0
-            assert _run_as(cluster.stat().st_uid, "ls", private).returncode != 0
-            assert _run_as(cluster.stat().st_uid, "ls", private / "data").returncode != 0
-        finally:
-            server.stop()
-        EmbeddedServer.start(private / "data").stop()
-
-    def test_a_normal_users_folder_stays_that_users(self, tmp_path: Path) -> None:
-        """Started by root in somebody's folder, the server runs as that user, who can start it later."""
-        interpreter = _interpreter_for_all()
-        data_dir = tmp_path / "data"
-        data_dir.mkdir()
-        os.chown(data_dir, _NOBODY, _NOBODY)
-        for parent in [tmp_path, *tmp_path.parents][:3]:
-            parent.chmod(parent.stat().st_mode | 0o001)
-        EmbeddedServer.start(data_dir).stop()
-        assert (data_dir / "postgres").stat().st_uid == _NOBODY
-        user = User(data_dir, uid=_NOBODY, interpreter=interpreter)
-        try:
-            assert user.wait_ready().startswith("ready ")
-            assert user.tell("ask") == "alive"
-            assert user.tell("stop") == "stopped"
-        finally:
-            user.close()
-
-    def test_a_folder_of_root_is_refused_to_a_normal_user(self, tmp_path: Path) -> None:
-        """Somebody else's folder gives a sentence."""
-        for parent in [tmp_path, *tmp_path.parents][:3]:
-            parent.chmod(parent.stat().st_mode | 0o001)
-        user = User(tmp_path / "data", uid=_NOBODY, interpreter=_interpreter_for_all())
-        try:
-            assert user.wait_ready().startswith("failed ")
-        finally:
-            user.close()
-
-
-def _interpreter_for_all() -> str:
-    """A Python of this version that other users may run, too."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for program in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}"):
-        try:
-            if _run_as(_NOBODY, program, "-c", "").returncode == 0:
-                return program
-        except OSError:
-            continue
-    pytest.skip("no Python here that a normal user may run")
-
-
-def _run_as(uid: int, *command: str | Path) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [str(part) for part in command],
-        user=uid,
-        group=uid,
-        extra_groups=[],
-        capture_output=True,
-        check=False,
-    )
