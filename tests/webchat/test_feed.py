@@ -123,6 +123,27 @@ async def test_an_entry_is_not_repeated_to_a_reader_that_is_ahead(feed: JournalF
             assert await take(second, 1) == ["three"]
 
 
+async def test_a_process_that_is_behind_repeats_nothing(
+    feed: JournalFeed, database: Database, rows: Rows
+) -> None:
+    """A reader that comes over from a quicker process is not given again what it had there."""
+    async with (
+        JournalFeed(database, poll_seconds=60) as behind,
+        behind.subscribe(None, account=ACCOUNT) as waiting,
+        feed.subscribe(None, account=ACCOUNT) as ahead,
+    ):
+        # Its first looks find nothing; then it rests until it is nudged.
+        assert await waiting.batch(seconds_max=0.3) == []
+        await rows.journal("had")
+        await take(ahead, 1)
+        async with behind.subscribe(None, account=ACCOUNT, after=ahead.position) as moved:
+            await rows.journal("new")
+            behind.nudge()
+
+            assert await take(moved, 1) == ["new"]
+            assert await take(waiting, 2) == ["had", "new"]
+
+
 async def test_a_position_of_another_database_is_no_blindfold(feed: JournalFeed, rows: Rows) -> None:
     """A position beyond everything that exists starts at now instead of hiding what comes."""
     async with feed.subscribe(None, account=ACCOUNT, after=Position(2**62, 1)) as subscription:
@@ -144,6 +165,39 @@ async def test_a_slow_reader_loses_nothing(database: Database, rows: Rows) -> No
         await rows.journal("last")
 
         assert await take(slow, 21) == [*(f"entry {number}" for number in range(20)), "last"]
+
+
+async def test_a_reader_that_falls_behind_while_it_catches_up_loses_nothing(
+    database: Database, rows: Rows
+) -> None:
+    """Its queue overflows once more while it reads what it missed; it then reads that from the journal too."""
+    reading, goes_on = asyncio.Event(), asyncio.Event()
+
+    class Gated(Database):
+        async def run(self, name: str, statement: Statement, *args: object) -> list[Row]:
+            found = await super().run(name, statement, *args)
+            if statement.name == "read_feed_of_account" and not reading.is_set():
+                reading.set()
+                await goes_on.wait()
+            return found
+
+    database.__class__ = Gated
+    async with (
+        JournalFeed(database, poll_seconds=0.02, queue_entries_max=2) as feed,
+        feed.subscribe(None, account=ACCOUNT) as slow,
+        feed.subscribe(None, account=ACCOUNT) as quick,
+    ):
+        for number in range(4):
+            await rows.journal(f"entry {number}")
+            await take(quick, 1)
+        taking = asyncio.create_task(take(slow, 10))
+        await reading.wait()
+        for number in range(4, 10):
+            await rows.journal(f"entry {number}")
+            await take(quick, 1)
+        goes_on.set()
+
+        assert await taking == [f"entry {number}" for number in range(10)]
 
 
 async def test_cancelling_a_wait_loses_nothing(feed: JournalFeed, rows: Rows) -> None:

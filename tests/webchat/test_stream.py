@@ -260,8 +260,10 @@ async def test_earlier_messages_come_page_by_page(site: Site, browser: AsyncClie
     """Walking back from the snapshot shows every message once, in order, equal instants included."""
     await send(browser, "oi")
     conversation = await site.conversation(visitor_of(browser))
-    for number in range(PAGE_ITEMS * 2):
-        await site.rows.outbound(conversation, text=f"m{number:03d}", sealed=number // 7)
+    for number in range(PAGE_ITEMS):
+        for _ in range(2):
+            await site.rows.inbound(conversation, received=number // 7)
+            await site.rows.outbound(conversation, sealed=number // 7)
     async with events(browser) as stream:
         items = (await stream.next("snapshot")).data["items"]
     has_earlier = True
@@ -272,8 +274,23 @@ async def test_earlier_messages_come_page_by_page(site: Site, browser: AsyncClie
         has_earlier = page["has_earlier"]
 
     orders = [item["order"] for item in items]
-    assert len({item["key"] for item in items}) == len(items) == PAGE_ITEMS * 2 + 1
+    assert len({item["key"] for item in items}) == len(items) == PAGE_ITEMS * 4 + 1
     assert orders == sorted(orders)
+
+
+async def test_a_message_that_waited_long_is_new_when_it_is_sent(site: Site, browser: AsyncClient) -> None:
+    """A follow-up sealed before a page of other messages is shown once it is sent, at the end."""
+    await send(browser, "oi")
+    conversation = await site.conversation(visitor_of(browser))
+    follow_up = await site.say(conversation, "lembrete", state="due")
+    for number in range(PAGE_ITEMS * 2):
+        await site.rows.outbound(conversation, sealed=number, text=f"m{number}")
+    async with events(browser) as stream:
+        await stream.next("state")
+        now = await site.connection.fetchval("select clock_timestamp()")
+        await site.change("outbound_message", follow_up, conversation, state="sent", sent_at=now)
+
+        assert texts(await stream.next("items")) == ["lembrete"]
 
 
 async def test_a_visitor_opens_five_streams_at_most(site: Site, browser: AsyncClient) -> None:

@@ -239,8 +239,6 @@ class Subscription:
 
     def put(self, entry: JournalEntry) -> None:
         """Take a live entry; a full queue is dropped and read from the journal later."""
-        if entry.position <= self.position:
-            return
         if len(self._queue) >= self._queue_entries_max:
             self._queue.clear()
             self._behind = True

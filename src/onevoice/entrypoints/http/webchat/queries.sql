@@ -8,6 +8,7 @@ where a.account_id = $1::text and a.channel = $2::text and a.alias = $3::text;
 -- name: read_visitor_items
 -- What the visitor may see, newest first: their own texts, and what was sent to them. Never what is due, held,
 -- dropped, parked or of unknown outcome: only a recorded send makes a message visible.
+-- Ordered by what the visitor saw when, not by seq: a message scheduled long ago is new when it is sent.
 -- $4, $5 and $6 name the item before which to read ($4 null: the newest); `sent_at` can be missing when a receipt
 -- came before the outcome.
 -- Rows: direction, id, seq, at, author, text, state.
@@ -17,17 +18,17 @@ from (
      from inbound_message m
      where m.account_id = $1::text and m.conversation_id = $2::uuid and m.type = 'text' and m.state <> 'withdrawn'
         and ($4::timestamptz is null or (m.received_at, 'in', m.seq) < ($4::timestamptz, $5::text, $6::bigint))
-     order by m.seq desc
+     order by m.received_at desc, m.seq desc
      limit $3::bigint)
     union all
-    (select 'out', o.id::text, o.seq, coalesce(o.sent_at, o.delivered_at, o.sealed_at), o.author, o.text, o.state
+    (select 'out', o.id::text, o.seq, coalesce(o.sent_at, o.delivered_at, o.sealed_at) as at, o.author, o.text, o.state
      from outbound_message o
      where o.account_id = $1::text and o.conversation_id = $2::uuid
         and o.state in ('sent', 'delivered', 'read', 'played')
         and ($4::timestamptz is null
             or (coalesce(o.sent_at, o.delivered_at, o.sealed_at), 'out', o.seq)
                 < ($4::timestamptz, $5::text, $6::bigint))
-     order by o.seq desc
+     order by at desc, o.seq desc
      limit $3::bigint)
 ) i
 order by i.at desc, i.direction desc, i.seq desc
