@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from onevoice.adapters.wakeup.in_process import InProcessWakeup
+from onevoice.flow.authority.command import Actor, AuthorityView, give_command
+from onevoice.flow.authority.decide import Command
 from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.gate.decide import Verdict
 from onevoice.flow.gate.perform import prepare, settle
 from onevoice.flow.inbound.intake import Intake
 from onevoice.flow.inbound.perform import Received
+from onevoice.flow.operator.perform import SealedMessage, seal_operator_message
 from onevoice.flow.outbox.begin import begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
 from onevoice.flow.proposal.perform import ask
@@ -28,7 +30,7 @@ from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
 from onevoice.testing import CountingChance, ManualClock, RecordingChannel, ScriptedAgent, ScriptedDecider
-from onevoice.vocabulary import OutboundState
+from onevoice.vocabulary import AccountId, ConversationId, OperatorId, OutboundState
 
 if TYPE_CHECKING:
     from tests.conftest import Connection
@@ -118,6 +120,35 @@ class Stage:
             await self.clock.advance(step)
             await self.run()
 
+    async def operator(self, name: str, *, role: str = "operator") -> Actor:
+        """An operator of the account, made on the spot."""
+        operator = OperatorId(self.runtime.chance.new_id())
+        await self.owner.execute(
+            "insert into operator (account_id, id, name, role, created_at) values ('default', $1, $2, $3, $4)",
+            operator,
+            name,
+            role,
+            self.clock.now(),
+        )
+        return Actor(operator=operator, is_admin=role == "admin")
+
+    async def command(self, command: Command, actor: Actor, **fields: Any) -> AuthorityView:
+        return await give_command(self.runtime, await self.key(), command, actor=actor, **fields)
+
+    async def reply(self, actor: Actor, text: str, **fields: Any) -> SealedMessage:
+        """The operator writes; each call has a key of its own unless one is given."""
+        self._message_count += 1
+        given = {"seen": None, "idempotency_key": f"key-{self._message_count}", **fields}
+        return await seal_operator_message(self.runtime, await self.key(), actor=actor, text=text, **given)
+
+    async def key(self) -> ConversationKey:
+        row = await self.conversation()
+        return ConversationKey(AccountId(row["account_id"]), ConversationId(row["id"]))
+
+    async def authority(self) -> tuple[str, int]:
+        row = await self.conversation()
+        return row["authority_state"], row["authority_version"]
+
     async def rows(self, table: str, columns: str = "*") -> list[dict[str, Any]]:
         order = "seq" if table in ("inbound_message", "outbound_message") else "1"
         rows = await self.owner.fetch(f"select {columns} from {table} order by {order}")  # noqa: S608
@@ -142,7 +173,3 @@ PLAIN = ("open", "claimed", "running", "due", "sending", "sent", "delivered", "r
 
 def _reason(row: Mapping[str, Any]) -> object:
     return row["state_reason"] if "state_reason" in row else row["reason"]
-
-
-def key_of(row: Mapping[str, Any]) -> ConversationKey:
-    return ConversationKey(row["account_id"], UUID(str(row["id"])))  # type: ignore[arg-type]
