@@ -1,4 +1,4 @@
-"""The API over a real database, in this process or on loopback; two accounts with a token each."""
+"""The API over a real database, in this process or on loopback; two accounts with operators and tokens."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ import uvicorn
 from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient
 
-from onevoice.entrypoints.http.api import ApiServices, Principal, Role, create_api
+from onevoice.adapters.wakeup.in_process import InProcessWakeup
+from onevoice.entrypoints.http.api import ApiServices, create_api
 from onevoice.entrypoints.http.feed import JournalFeed
+from onevoice.entrypoints.operators import Principal, Role
+from onevoice.flow.runtime import Runtime
+from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
+from onevoice.testing import CountingChance, RecordingChannel, ScriptedAgent, ScriptedDecider
 from onevoice.testing.manual_clock import ManualClock
-from onevoice.vocabulary import AccountId
+from onevoice.vocabulary import AccountId, OperatorId
 from tests.builders import Rows, new_id
 
 if TYPE_CHECKING:
@@ -28,11 +33,13 @@ if TYPE_CHECKING:
 
 OWN_TOKEN = "own-token"
 OTHER_TOKEN = "other-token"
+ANA_TOKEN = "ana-token"
+RUI_TOKEN = "rui-token"
 
 
 @dataclass
 class Keys:
-    """An authenticator with one administrator per account."""
+    """An authenticator that knows the principals it was given."""
 
     principals: dict[str, Principal] = field(default_factory=dict[str, Principal])
 
@@ -109,26 +116,66 @@ async def api_database(database: Database, database_dsn: str) -> AsyncIterator[D
     await opened.close()
 
 
+async def operator(rows: Rows, name: str, role: Role = Role.OPERATOR) -> Principal:
+    """An operator with a row in the account."""
+    operator_id = OperatorId(await rows.operator(name, role=role.value))
+    return Principal(account=rows.account, operator_id=operator_id, name=name, role=role)
+
+
 @pytest.fixture
-def services(
-    api_database: Database,
-    feed: JournalFeed,
-    clock: ManualClock,
-    telemetry: Telemetry,
-    accepting: Switch,
-    own_account: AccountId,
-    other_account: AccountId,
-) -> ApiServices:
-    keys = Keys(
-        {
-            OWN_TOKEN: Principal(account=own_account, operator_id=None, role=Role.ADMIN),
-            OTHER_TOKEN: Principal(account=other_account, operator_id=None, role=Role.ADMIN),
-        }
-    )
-    return ApiServices(
+async def root(own: Rows) -> Principal:
+    """The administrator whose token `client` sends."""
+    return await operator(own, "root", Role.ADMIN)
+
+
+@pytest.fixture
+async def other_root(other: Rows) -> Principal:
+    """The administrator whose token `other_client` sends."""
+    return await operator(other, "other root", Role.ADMIN)
+
+
+@pytest.fixture
+async def ana(own: Rows) -> Principal:
+    """An operator of the own account, no administrator."""
+    return await operator(own, "Ana Lima")
+
+
+@pytest.fixture
+async def rui(own: Rows) -> Principal:
+    """A second operator of the own account."""
+    return await operator(own, "Rui")
+
+
+@pytest.fixture
+def keys(root: Principal, other_root: Principal, ana: Principal, rui: Principal) -> Keys:
+    return Keys({OWN_TOKEN: root, OTHER_TOKEN: other_root, ANA_TOKEN: ana, RUI_TOKEN: rui})
+
+
+@pytest.fixture
+def runtime(api_database: Database, clock: ManualClock, telemetry: Telemetry) -> Runtime:
+    """What commands run on: the API role's database, and doubles for everything outside."""
+    channel = RecordingChannel("loja", clock=clock)
+    return Runtime(
         database=api_database,
         clock=clock,
+        chance=CountingChance(series=new_id().int & 0xFFFF_FFFF),
+        wakeup=InProcessWakeup(clock),
         telemetry=telemetry,
+        settings=Settings(),
+        channels={channel.name: channel},
+        agent=ScriptedAgent(),
+        decider=ScriptedDecider(),
+        worker="test",
+    )
+
+
+@pytest.fixture
+def services(runtime: Runtime, feed: JournalFeed, keys: Keys, accepting: Switch) -> ApiServices:
+    return ApiServices(
+        database=runtime.database,
+        runtime=runtime,
+        clock=runtime.clock,
+        telemetry=runtime.telemetry,
         authenticator=keys,
         feed=feed,
         canonical_aliases=ninth_digit_forms,
@@ -158,6 +205,18 @@ async def client(api: FastAPI) -> AsyncIterator[AsyncClient]:
 @pytest.fixture
 async def other_client(api: FastAPI) -> AsyncIterator[AsyncClient]:
     async with caller(api, OTHER_TOKEN) as client:
+        yield client
+
+
+@pytest.fixture
+async def as_ana(api: FastAPI) -> AsyncIterator[AsyncClient]:
+    async with caller(api, ANA_TOKEN) as client:
+        yield client
+
+
+@pytest.fixture
+async def as_rui(api: FastAPI) -> AsyncIterator[AsyncClient]:
+    async with caller(api, RUI_TOKEN) as client:
         yield client
 
 

@@ -245,4 +245,4 @@ async def test_an_unknown_conversation_is_not_found(client: AsyncClient) -> None
     answer = await client.get(f"/api/v1/conversations/{new_id()}")
 
     assert answer.status_code == 404
-    assert answer.json()["error"] == "not_found"
+    assert answer.json()["error"] == "conversation_unknown"

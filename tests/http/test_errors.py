@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from onevoice.entrypoints.http.api import TokenAuthenticator
+from onevoice.entrypoints.http.api.app import OperatorApi
 from onevoice.entrypoints.http.api.cursors import (
     ConversationsCursor,
     OutboundCursor,
@@ -26,12 +27,15 @@ from onevoice.entrypoints.http.api.cursors import (
 from onevoice.entrypoints.http.api.errors import ApiError
 from onevoice.log_format import KeyValueFormatter
 from onevoice.store.database import Database
-from onevoice.vocabulary import AccountId
 from tests.builders import Rows, new_id
 from tests.http.conftest import OWN_TOKEN, caller
 
-GUARDED = ("/conversations", f"/conversations/{new_id()}", f"/conversations/{new_id()}/timeline", "/outbound",
-           "/stats", "/events")  # fmt: skip
+GUARDED = [
+    (method.upper(), re.sub(r"\{\w+\}", str(new_id()), path))
+    for path, calls in OperatorApi().openapi()["paths"].items()
+    for method in calls
+    if path.startswith("/api/v1/")
+]
 PHONE = "5511988887777"
 
 
@@ -43,33 +47,21 @@ def refusal(answer: Response, status: int, code: str) -> str:
     return body["message"]
 
 
-@pytest.mark.parametrize("path", GUARDED)
+@pytest.mark.parametrize(("method", "path"), GUARDED)
 @pytest.mark.parametrize(
     "header",
     [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic b3duLXRva2Vu", "own-token", "Bearer own-token x"],
 )
 async def test_a_call_without_a_known_token_is_refused(
-    stranger: AsyncClient, path: str, header: str | None
+    stranger: AsyncClient, method: str, path: str, header: str | None
 ) -> None:
     """Every call of the API needs a token, and says how to get one."""
     headers = {} if header is None else {"Authorization": header}
-    answer = await stranger.get(f"/api/v1{path}?limit=nonsense", headers=headers)
+    answer = await stranger.request(method, f"{path}?limit=nonsense", headers=headers, content=b"{")
 
     message = refusal(answer, 401, "unauthorized")
     assert "token" in message
     assert answer.headers["www-authenticate"].startswith("Bearer")
-
-
-async def test_the_environments_token_is_an_administrator_of_its_account() -> None:
-    """ONEVOICE_API_TOKEN belongs to the account default; nothing else is known, and no token means nobody."""
-    known = await TokenAuthenticator("secret").authenticate("secret")
-
-    assert known is not None
-    assert (known.account, known.operator_id, known.role) == (AccountId("default"), None, "admin")
-    for token in ("", "secre", "secret ", "SECRET", "segrédo\udcff"):
-        assert await TokenAuthenticator("secret").authenticate(token) is None
-    for unset in (None, ""):
-        assert await TokenAuthenticator(unset).authenticate("") is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +71,7 @@ async def test_the_environments_token_is_an_administrator_of_its_account() -> No
         ("limit=-1", "limit"),
         ("limit=many", "limit"),
         ("state=NOBODY", "state"),
-        (f"owner={PHONE}", "owner"),
+        (f"owner={PHONE}%00", "owner"),
         (f"contact={PHONE}%00", "contact"),
         ("channel=%00", "channel"),
         (f"contact={PHONE * 30}", "contact"),

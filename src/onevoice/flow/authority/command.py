@@ -27,6 +27,7 @@ REASONS: Final[Mapping[Command, str]] = {
 
 SENTENCES: Final[Mapping[str, str]] = {
     "held_by_other": "another operator holds this conversation; ask them to release it, or force the take",
+    "role_too_small": "only an admin may take a conversation from its holder; ask the holder to release it",
     "not_owner": "only its owner or an admin may do this; take the conversation first",
     "invalid_transition": "the conversation's state does not allow this; read it again and choose another command",
 }

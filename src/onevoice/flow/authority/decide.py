@@ -136,8 +136,8 @@ def _take(authority: Authority, request: Request) -> Decision:
         if forced and authority.state is AuthorityState.HANDOFF_PENDING:
             return _to(AuthorityState.HUMAN_ACTIVE, request, owner=request.by)
         return Unchanged()
-    if is_held and not forced:
-        return Conflict(code="held_by_other", owner=authority.owner)
+    if is_held and not (forced and request.is_admin):
+        return Conflict(code="role_too_small" if forced else "held_by_other", owner=authority.owner)
     waits = request.in_flight and authority.state is not AuthorityState.HUMAN_ACTIVE
     state = AuthorityState.HANDOFF_PENDING if waits else AuthorityState.HUMAN_ACTIVE
     if authority.state is AuthorityState.HANDOFF_PENDING and authority.reason:

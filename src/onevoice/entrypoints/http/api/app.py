@@ -6,13 +6,39 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from onevoice.entrypoints.http.api import conversations, events, health, outbound, stats, timeline
+from onevoice.entrypoints.http.api import (
+    authority,
+    channels,
+    conversations,
+    events,
+    health,
+    messages,
+    notes,
+    operators,
+    outbound,
+    outbound_commands,
+    stats,
+    timeline,
+)
+from onevoice.entrypoints.http.api.body_limit import BodyLimit
 from onevoice.entrypoints.http.api.errors import install_error_handlers
 from onevoice.entrypoints.http.api.schemas import Event
 from onevoice.entrypoints.http.api.services import ApiServices
 
 _PREFIX = "/api/v1"
-_ROUTERS = (conversations.router, timeline.router, outbound.router, stats.router, events.router)
+ROUTERS = (
+    conversations.router,
+    timeline.router,
+    authority.router,
+    messages.router,
+    notes.router,
+    outbound.router,
+    outbound_commands.router,
+    channels.router,
+    operators.router,
+    stats.router,
+    events.router,
+)
 
 
 class OperatorApi(FastAPI):
@@ -29,7 +55,8 @@ class OperatorApi(FastAPI):
             generate_unique_id_function=lambda route: route.name,
         )
         install_error_handlers(self)
-        for router in _ROUTERS:
+        self.add_middleware(BodyLimit)
+        for router in ROUTERS:
             self.include_router(router, prefix=_PREFIX)
         self.include_router(health.router)
 

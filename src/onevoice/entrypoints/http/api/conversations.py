@@ -12,7 +12,7 @@ from onevoice.entrypoints.http.api.authentication import Caller
 from onevoice.entrypoints.http.api.cursors import ConversationsCursor, decode_cursor, encode_cursor
 from onevoice.entrypoints.http.api.errors import ApiError, error_responses
 from onevoice.entrypoints.http.api.paging import CursorParameter, LimitParameter, page_limit
-from onevoice.entrypoints.http.api.schemas import Authority, Contact, Conversation, ConversationPage, Owner
+from onevoice.entrypoints.http.api.schemas import Authority, Contact, Conversation, ConversationPage, named
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.store.database import Row, Transaction
@@ -32,7 +32,9 @@ ContactFilter = Annotated[
         pattern=_NO_NUL,
     ),
 ]
-OwnerFilter = Annotated[UUID | None, Query(description="An operator's id.")]
+OwnerFilter = Annotated[
+    str | None, Query(description="An operator's id or name.", max_length=200, pattern=_NO_NUL)
+]
 
 
 @router.get("/conversations", responses=error_responses(401, 422, 503))
@@ -51,8 +53,11 @@ async def list_conversations(
     count = page_limit(limit)
     aliases = _aliases(services, contact)
     async with services.database.transaction("list_conversations", account=caller.account) as transaction:
+        holder = None if owner is None else await _find_operator(transaction, caller.account, owner)
+        if owner is not None and holder is None:
+            return ConversationPage(items=[], next_cursor=None)
         found = await _find(
-            transaction, caller.account, after, state=state, channel=channel, aliases=aliases, owner=owner,
+            transaction, caller.account, after, state=state, channel=channel, aliases=aliases, owner=holder,
             count=count + 1,
         )  # fmt: skip
         page = found[:count]
@@ -84,7 +89,9 @@ async def read_conversations(
 def no_such_conversation() -> ApiError:
     """The same answer whether it never was or is somebody else's."""
     return ApiError(
-        404, "not_found", "There is no such conversation; GET /api/v1/conversations lists those you can see."
+        404,
+        "conversation_unknown",
+        "There is no such conversation; GET /api/v1/conversations lists those you can see.",
     )
 
 
@@ -94,6 +101,15 @@ def _aliases(services: Services, contact: str | None) -> list[str] | None:
     # A plus sign of a phone number arrives as a space when the caller did not encode it.
     typed = contact.strip()
     return sorted({typed, *services.canonical_aliases(typed)})
+
+
+async def _find_operator(transaction: Transaction, account: AccountId, owner: str) -> UUID | None:
+    """What a caller typed for an operator as an id; a name never looks like one."""
+    try:
+        return UUID(owner)
+    except ValueError:
+        row = await transaction.fetch_one(SQL["find_operator_by_name"], account, owner)
+    return None if row is None else row["id"]
 
 
 async def _find(
@@ -125,7 +141,6 @@ async def _find(
 
 
 def _conversation(row: Row) -> Conversation:
-    owner = row["authority_owner"]
     return Conversation(
         id=row["id"],
         channel=row["channel"],
@@ -133,7 +148,7 @@ def _conversation(row: Row) -> Conversation:
         authority=Authority(
             state=row["authority_state"],
             version=row["authority_version"],
-            owner=None if owner is None else Owner(id=owner, name=row["owner_name"]),
+            owner=named(row["authority_owner"], row["owner_name"]),
             reason=row["authority_reason"],
             note=row["authority_note"],
             since=row["authority_since"],

@@ -16,7 +16,14 @@ import msgspec
 
 from onevoice.entrypoints.http.api.errors import ApiError
 
-__all__ = ["ConversationsCursor", "OutboundCursor", "TimelineCursor", "decode_cursor", "encode_cursor"]
+__all__ = [
+    "ConversationsCursor",
+    "NotesCursor",
+    "OutboundCursor",
+    "TimelineCursor",
+    "decode_cursor",
+    "encode_cursor",
+]
 
 _CURSOR_CHARS_MAX = 512
 _NUMBER_MAX = 2**63 - 1
@@ -37,6 +44,13 @@ class OutboundCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     seq: int = _NUMBER_MAX
 
 
+class NotesCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="notes"):
+    """The last note of the page; newest first."""
+
+    at: datetime = _LATEST
+    id: UUID = UUID(int=0)
+
+
 class TimelineCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="timeline"):
     """How far each source of the timeline has been read, in the source's own order.
 
@@ -53,10 +67,11 @@ class TimelineCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     journal: int = 0
 
 
-Cursor = TypeVar("Cursor", bound=ConversationsCursor | OutboundCursor | TimelineCursor)
+AnyCursor = ConversationsCursor | NotesCursor | OutboundCursor | TimelineCursor
+Cursor = TypeVar("Cursor", bound=AnyCursor)
 
 
-def encode_cursor(cursor: ConversationsCursor | OutboundCursor | TimelineCursor) -> str:
+def encode_cursor(cursor: AnyCursor) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).rstrip(b"=").decode()
 
 
@@ -76,7 +91,7 @@ def decode_cursor(text: str | None, kind: type[Cursor]) -> Cursor:
     return cursor
 
 
-def _within_bounds(cursor: ConversationsCursor | OutboundCursor | TimelineCursor) -> bool:
+def _within_bounds(cursor: AnyCursor) -> bool:
     for name in cursor.__struct_fields__:
         value = getattr(cursor, name)
         if isinstance(value, int) and not 0 <= value <= _NUMBER_MAX:

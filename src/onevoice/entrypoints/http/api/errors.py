@@ -132,6 +132,8 @@ def _answer_http_exception(request: Request, error: Exception) -> JSONResponse:
         message = "There is nothing at this address; /api/v1/openapi.json lists every call."
     elif status == 405:
         message = f"This address has no {request.method}; the header Allow names what it has."
+    elif status == 413:
+        message = "The body is longer than any call needs; send a shorter one."
     else:
         message = f"The request cannot be served: {HTTPStatus(status).phrase.lower()}."
     return _body(status, _CODES.get(status, "refused"), message, headers=error.headers)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Query
 
@@ -15,7 +17,7 @@ from onevoice.entrypoints.http.api.schemas import ChannelFault, Contact, Outboun
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.store.database import Row
-from onevoice.vocabulary import OutboundState
+from onevoice.vocabulary import AccountId, OutboundState
 
 router = APIRouter(tags=["outbound"])
 
@@ -44,6 +46,13 @@ async def list_outbound(
     page = rows[:count]
     following = encode_cursor(OutboundCursor(seq=page[-1]["seq"])) if len(rows) > count else None
     return OutboundPage(items=[_message(row) for row in page], next_cursor=following)
+
+
+async def read_outbound(services: Services, account: AccountId, ids: Sequence[UUID]) -> list[OutboundMessage]:
+    """The messages with these ids, in their order and whatever their state."""
+    async with services.database.transaction("read_outbound", account=account) as transaction:
+        rows = await transaction.fetch(SQL["read_outbound"], account, ids, services.clock.now())
+    return [_message(row) for row in rows]
 
 
 def channel_fault(code: str | None, detail: str | None) -> ChannelFault | None:

@@ -202,3 +202,106 @@ select c.name from channel c where c.account_id = $1::text;
 -- name: migrations_from
 -- Rows: name, of this release's newest migration and of everything newer.
 select m.name from migration m where m.number >= $1::integer order by m.number;
+
+-- name: read_outbound
+-- What a command did to a message, or which parts an operator's message has; any state, in the order of the ids.
+-- Rows: as page_of_outbound, with `held` derived as in the timeline.
+select o.seq, o.id, o.conversation_id, o.channel, c.contact_address, c.contact_name, o.sealed_at,
+       case when shown.held_reason is null then o.state else 'held' end as state,
+       coalesce(o.reason, shown.held_reason) as reason,
+       o.author, o.text, o.authority_version, o.external_id, o.key, o.turn_id, o.operator_id, o.part,
+       o.part_count, o.attempt_count, o.sent_at, o.delivered_at, o.read_at, o.error_code, o.error_detail
+from unnest($2::uuid[]) with ordinality as wanted (id, place)
+join outbound_message o on o.account_id = $1::text and o.id = wanted.id
+join conversation c on c.account_id = o.account_id and c.id = o.conversation_id
+cross join lateral (
+    select case
+        when o.state <> 'due' then null
+        when o.author = 'ai' and c.triage_due_at is not null then 'triage'
+        when o.author = 'operator' and c.authority_state = 'HANDOFF_PENDING' then 'takeover_pending'
+        when o.attempt_count = 0 and o.due_at > (select coalesce($3::timestamptz, clock_timestamp())) then 'hold'
+    end as held_reason
+) shown
+order by wanted.place;
+
+-- name: page_of_notes
+-- Newest first, along the index of the conversation's notes. The automation and people are operators alike.
+-- Rows: id, text, created_at, operator_id, operator_name.
+select n.id, n.text, n.created_at, n.operator_id, writer.name as operator_name
+from note n
+left join operator writer on writer.account_id = n.account_id and writer.id = n.operator_id
+where n.account_id = $1::text and n.conversation_id = $2::uuid
+    and (n.created_at, n.id) < ($3::timestamptz, $4::uuid)
+order by n.created_at desc, n.id desc
+limit $5::bigint;
+
+-- name: read_note
+-- Row: as page_of_notes.
+select n.id, n.text, n.created_at, n.operator_id, writer.name as operator_name
+from note n
+left join operator writer on writer.account_id = n.account_id and writer.id = n.operator_id
+where n.account_id = $1::text and n.id = $2::uuid;
+
+-- name: read_suggestions
+-- A suggestion is withdrawn by itself: once the authority moved or the customer wrote again it is not shown.
+-- Rows: id, text, reason, turn_id, created_at; newest first.
+select s.id, s.text, s.reason, s.turn_id, s.created_at
+from suggestion s
+join conversation c on c.account_id = s.account_id and c.id = s.conversation_id
+    and c.authority_version = s.authority_version and c.arrival_count = s.arrivals_seen
+where s.account_id = $1::text and s.conversation_id = $2::uuid and s.state = 'open'
+order by s.created_at desc, s.id desc
+limit $3::bigint;
+
+-- name: read_follow_up
+-- Row: id, text, not_before, state, reason, created_at, operator_id, operator_name.
+select f.id, f.text, f.not_before, f.state, f.reason, f.created_at, f.operator_id, writer.name as operator_name
+from follow_up f
+left join operator writer on writer.account_id = f.account_id and writer.id = f.operator_id
+where f.account_id = $1::text and f.id = $2::uuid;
+
+-- name: read_channels
+-- Rows: name, kind, paused_reason, paused_at, slow_until (null once it is over).
+select c.name, c.kind, c.paused_reason, c.paused_at,
+       case when c.slow_until > (select coalesce($2::timestamptz, clock_timestamp())) then c.slow_until end as slow_until
+from channel c
+where c.account_id = $1::text
+order by c.name;
+
+-- name: lift_pause
+-- The journal keeps who lifted it and what for it had been paused; a channel that is not paused stays as it is.
+-- Row: name, when the channel was paused.
+with paused as (
+    select c.account_id, c.name, c.paused_reason
+    from channel c
+    where c.account_id = $2::text and c.name = $3::text and c.paused_at is not null
+    for update
+), lifted as (
+    update channel c
+    set paused_reason = null, paused_at = null
+    from paused
+    where c.account_id = paused.account_id and c.name = paused.name
+    returning c.account_id, c.name
+), told as (
+    insert into journal (account_id, at, kind, state, reason, data)
+    select lifted.account_id, (select coalesce($1::timestamptz, clock_timestamp())), 'channel', 'resumed', 'manual',
+           jsonb_build_object('channel', lifted.name, 'was', paused.paused_reason, 'operator', $4::uuid)
+    from lifted join paused on paused.name = lifted.name
+)
+select name from lifted;
+
+-- name: list_operators
+-- Those who may be given a conversation: a disabled operator is not among them.
+-- Rows: id, name, role.
+select o.id, o.name, o.role
+from operator o
+where o.account_id = $1::text and o.disabled_at is null
+order by o.name;
+
+-- name: read_operator_name
+-- A holder who was disabled since still has a name. Row: name.
+select o.name from operator o where o.account_id = $1::text and o.id = $2::uuid;
+
+-- name: find_operator_by_name
+-- Row: id, of a disabled operator too: their conversations must be found.
+select o.id from operator o where o.account_id = $1::text and o.name = $2::text;

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from onevoice.entrypoints.operators.principal import Role
 from onevoice.vocabulary import Author, AuthorityState, InboundState, OutboundState, TurnState
 
 Item = TypeVar("Item")
@@ -34,6 +35,11 @@ class Owner(BaseModel):
 
     id: UUID
     name: str | None
+
+
+def named(operator_id: UUID | None, name: str | None) -> Owner | None:
+    """Nobody has no name; somebody whose row is gone has an id alone."""
+    return None if operator_id is None else Owner(id=operator_id, name=name)
 
 
 class Authority(BaseModel):
@@ -202,6 +208,116 @@ class TimelinePage(Page[TimelineItem]):
 
 class OutboundPage(Page[OutboundMessage]):
     """Messages that need attention, newest first."""
+
+
+class AuthorityAnswer(BaseModel):
+    """The authority after a command. While a takeover waits, `unresolved_count` says for how many AI messages."""
+
+    authority: Authority
+    unresolved_count: int = Field(description="AI messages on the wire or of unknown outcome.")
+
+
+class OutboundAnswer(BaseModel):
+    """The message after a command."""
+
+    outbound: OutboundMessage
+
+
+class MessageAnswer(BaseModel):
+    """An operator's message; a long text has several parts, `outbound` is the first."""
+
+    id: UUID = Field(description="The first part's id.")
+    outbound: OutboundMessage
+    parts: list[UUID]
+
+
+class Note(BaseModel):
+    """An internal note."""
+
+    id: UUID
+    at: datetime
+    text: str
+    operator: Owner | None
+
+
+class NoteAnswer(BaseModel):
+    """The note that was kept."""
+
+    note: Note
+
+
+class NotePage(Page[Note]):
+    """Notes, newest first."""
+
+
+class Suggestion(BaseModel):
+    """What the agent would say now; `turn` is the run that proposed it."""
+
+    id: UUID
+    at: datetime
+    text: str
+    reason: str | None
+    turn: UUID | None
+
+
+class SuggestionPage(Page[Suggestion]):
+    """The suggestions that still hold, newest first."""
+
+
+class FollowUp(BaseModel):
+    """A message for later; a newer message of the customer or a change of authority cancels it."""
+
+    id: UUID
+    at: datetime
+    text: str
+    not_before: datetime
+    state: Literal["scheduled", "sealed", "cancelled"]
+    reason: str | None
+    operator: Owner | None
+
+
+class FollowUpAnswer(BaseModel):
+    """The follow-up that was scheduled."""
+
+    follow_up: FollowUp
+
+
+class Pause(BaseModel):
+    """Automation on the whole number was stopped; operators may still write."""
+
+    reason: str
+    since: datetime
+
+
+class Channel(BaseModel):
+    """A channel of the account."""
+
+    name: str
+    kind: str
+    paused: Pause | None
+    slow_until: datetime | None
+
+
+class ChannelAnswer(BaseModel):
+    """The channel after a command."""
+
+    channel: Channel
+
+
+class ChannelPage(Page[Channel]):
+    """Channels by name."""
+
+
+class OperatorEntry(BaseModel):
+    """Somebody who may be given a conversation."""
+
+    id: UUID
+    name: str
+    role: Role
+
+
+class OperatorPage(Page[OperatorEntry]):
+    """Operators by name."""
 
 
 class Distribution(BaseModel):

@@ -8,8 +8,9 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from onevoice.entrypoints.http.api.authentication import Authenticator
 from onevoice.entrypoints.http.feed import JournalFeed
+from onevoice.entrypoints.operators.principal import Authenticator
+from onevoice.flow.runtime import Runtime
 from onevoice.ports.clock import Clock
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
@@ -19,12 +20,13 @@ from onevoice.telemetry import Telemetry
 class ApiServices:
     """``database`` is open under the role ``onevoice_api``; every transaction of a route names one account.
 
-    ``canonical_aliases`` turns what somebody typed for a contact into the keys under which channels know it.
-    ``accepting`` is false from the start of a shutdown on. ``keep_alive_seconds`` bounds the silence of an
-    event stream; stopping the feed ends every stream.
+    ``runtime`` carries out commands, over the same database. ``canonical_aliases`` turns what somebody typed for
+    a contact into the keys under which channels know it. ``accepting`` is false from the start of a shutdown on.
+    ``keep_alive_seconds`` bounds the silence of an event stream; stopping the feed ends every stream.
     """
 
     database: Database
+    runtime: Runtime
     clock: Clock
     telemetry: Telemetry
     authenticator: Authenticator
