@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from onevoice.flow.effect.begun import BegunWrites
 from onevoice.flow.gate.policy import Rule
 from onevoice.ports.agent import Agent
 from onevoice.ports.chance import Chance
@@ -35,3 +36,4 @@ class Runtime:
     worker: str
     receiver: Receiver | None = None
     policies: Sequence[Rule] = ()
+    begun_writes: BegunWrites = field(default_factory=BegunWrites)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from onevoice.flow.authority.decide import (
     Authority,
     Command,
@@ -120,21 +118,7 @@ async def _carry_out(
 ) -> None:
     now = runtime.clock.now()
     key = conversation.key
-    if conversation.running_turn_id is not None:
-        await end_turns(
-            runtime,
-            transaction,
-            [
-                TurnEnd(
-                    turn=conversation.running_turn_id,
-                    conversation=key,
-                    state=TurnState.OBSOLETE,
-                    reason="authority_revoked",
-                    messages_freed=True,
-                )
-            ],
-        )
-        runtime.telemetry.work_invalidated.labels(reason="authority_revoked").inc()
+    await _end_turn(runtime, transaction, conversation)
     await set_authority(
         transaction,
         key,
@@ -172,25 +156,69 @@ async def _carry_out(
     _measure(runtime, conversation, decision)
 
 
+async def end_work(runtime: Runtime, transaction: Transaction, conversation: Conversation) -> None:
+    """End a locked conversation's turn and take back what the AI has not begun to send."""
+    await _end_turn(runtime, transaction, conversation)
+    await _take_back(runtime, transaction, conversation, keeps_goodbye=False, revokes_operator=False)
+
+
+async def _end_turn(runtime: Runtime, transaction: Transaction, conversation: Conversation) -> None:
+    key = conversation.key
+    if conversation.running_turn_id is not None:
+        await end_turns(
+            runtime,
+            transaction,
+            [
+                TurnEnd(
+                    turn=conversation.running_turn_id,
+                    conversation=key,
+                    state=TurnState.OBSOLETE,
+                    reason="authority_revoked",
+                    messages_freed=True,
+                )
+            ],
+        )
+        runtime.telemetry.work_invalidated.labels(reason="authority_revoked").inc()
+
+
 async def _settle_unsent(
     runtime: Runtime, transaction: Transaction, conversation: Conversation, decision: Transition
 ) -> None:
-    now = runtime.clock.now()
     key = conversation.key
     was_pending = conversation.authority_state is AuthorityState.HANDOFF_PENDING
-    keeps_goodbye = decision.keeps_goodbye and was_pending
-    revoked = await transaction.fetch(
-        SQL["revoke_due"], now, key.account, key.id, keeps_goodbye, decision.revokes_operator
+    await _take_back(
+        runtime,
+        transaction,
+        conversation,
+        keeps_goodbye=decision.keeps_goodbye and was_pending,
+        revokes_operator=decision.revokes_operator,
     )
-    turns = {UUID(str(row["turn_id"])) for row in revoked if row["turn_id"] is not None}
+    await transaction.execute(
+        SQL["cancel_follow_ups"], runtime.clock.now(), key.account, key.id, "authority_changed"
+    )
+    await transaction.execute(SQL["restamp_unsent"], key.account, key.id, conversation.authority_version + 1)
+
+
+async def _take_back(
+    runtime: Runtime,
+    transaction: Transaction,
+    conversation: Conversation,
+    *,
+    keeps_goodbye: bool,
+    revokes_operator: bool,
+) -> None:
+    now = runtime.clock.now()
+    key = conversation.key
+    revoked = await transaction.fetch(
+        SQL["revoke_due"], now, key.account, key.id, keeps_goodbye, revokes_operator
+    )
+    turns = {row["turn_id"] for row in revoked if row["turn_id"] is not None}
     if turns:
         await transaction.execute(SQL["reopen_unbegun"], key.account, list(turns))
     mine = [row["id"] for row in revoked if row["author"] == "operator"]
     if mine:
         await transaction.execute(SQL["reopen_unanswered"], key.account, mine)
-    await transaction.execute(SQL["cancel_follow_ups"], now, key.account, key.id, "authority_changed")
-    await transaction.execute(SQL["forbid_retry"], key.account, key.id, decision.revokes_operator)
-    await transaction.execute(SQL["restamp_unsent"], key.account, key.id, conversation.authority_version + 1)
+    await transaction.execute(SQL["forbid_retry"], key.account, key.id, revokes_operator)
     entries = [
         Entry(
             kind="outbound", conversation=key, subject=row["id"], state="revoked", reason="authority_revoked"

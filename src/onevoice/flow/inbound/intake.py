@@ -9,6 +9,7 @@ from onevoice.errors import DataRefused
 from onevoice.flow.authority.echo import receive_echo
 from onevoice.flow.batch import Batcher
 from onevoice.flow.conversation import ConversationKey
+from onevoice.flow.identity.perform import unite
 from onevoice.flow.inbound.amend import amend
 from onevoice.flow.inbound.perform import Arrival, Received, keep_unknown, receive
 from onevoice.flow.receipt.perform import apply_statuses
@@ -48,6 +49,7 @@ class Intake:
             await keep_unknown(self._runtime, owner.account, owner.name, [item])
         stored = [result for result in received if result is not None]
         await self._amend(messages, stored)
+        await self._unite(messages, received)
         return stored
 
     async def drain(self) -> None:
@@ -91,6 +93,19 @@ class Intake:
             channel.name,
             [UnknownItem(reason="refused_by_database", raw=raw)],
         )
+
+    async def _unite(
+        self, messages: Sequence[tuple[Channel, MessageItem]], received: Sequence[Received | None]
+    ) -> None:
+        for (channel, item), result in zip(messages, received, strict=True):
+            if result is not None and result.is_split:
+                contact = item.contact
+                await unite(
+                    self._runtime,
+                    result.conversation,
+                    channel=channel.name,
+                    aliases=(contact.key, *contact.aliases),
+                )
 
     async def _amend(
         self, messages: Sequence[tuple[Channel, MessageItem]], received: Sequence[Received]

@@ -23,11 +23,15 @@ CONVERSATION_NAMESPACE = UUID("6f6e6566-766f-4963-8500-000000000001")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """What became of one item. ``running_turn`` is the turn that this message may have overtaken."""
+    """What became of one item. ``running_turn`` is the turn that this message may have overtaken.
+
+    ``is_awaited``: an edit or revoke had come before it. ``is_split``: its contact has two conversations so far.
+    """
 
     conversation: ConversationKey
     is_new: bool
     is_awaited: bool = False
+    is_split: bool = False
     running_turn: TurnId | None = None
 
 
@@ -94,6 +98,7 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
             conversation=ConversationKey(arrival.account, row["conversation_id"]),
             is_new=row["is_new"],
             is_awaited=row["is_awaited"],
+            is_split=row["is_split"],
             running_turn=row["running_turn_id"],
         )
         for arrival, row in zip(arrivals, rows, strict=True)

@@ -17,12 +17,16 @@ with clock as materialized (
     from unnest($21::bigint[], $22::integer[], $23::text[]) as a (ord, position, alias)
     join item i on i.ord = a.ord
 ), known as (
-    select distinct on (a.ord) a.ord, c.conversation_id
+    select distinct on (a.ord) a.ord, c.conversation_id,
+        exists (
+            select from alias b
+            join contact_alias d on d.account_id = b.account_id and d.channel = b.channel and d.alias = b.alias
+            where b.ord = a.ord and d.conversation_id <> c.conversation_id) as is_split
     from alias a
     join contact_alias c on c.account_id = a.account_id and c.channel = a.channel and c.alias = a.alias
     order by a.ord, a.position
 ), placed as (
-    select i.*, coalesce(k.conversation_id, i.derived_id) as conversation_id
+    select i.*, coalesce(k.conversation_id, i.derived_id) as conversation_id, coalesce(k.is_split, false) as is_split
     from item i
     left join known k on k.ord = i.ord
 ), fresh as (
@@ -106,6 +110,7 @@ select p.ord, p.conversation_id, f.id is not null as is_new,
     extract(epoch from t.turn_due_at - clock.now)::float8 as turn_in,
     extract(epoch from t.triage_due_at - clock.now)::float8 as triage_in,
     t.running_turn_id,
+    p.is_split,
     f.id is not null and exists (
         select from inbound_message waiting
         where waiting.account_id = p.account_id and waiting.channel = p.channel and waiting.target_pending
@@ -115,13 +120,6 @@ cross join clock
 left join fresh f on f.account_id = p.account_id and f.id = p.id
 left join touched t on t.account_id = p.account_id and t.id = p.conversation_id
 order by p.ord;
-
--- name: find_conversations_of_aliases
--- Two rows for one item mean that two contacts turned out to be one.
-select distinct a.ord, c.conversation_id
-from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as a (ord, account_id, channel, alias)
-join contact_alias c on c.account_id = a.account_id and c.channel = a.channel and c.alias = a.alias
-order by a.ord, c.conversation_id;
 
 -- name: keep_unknown_events
 insert into unknown_event (account_id, id, channel, reason, digest, received_at, raw)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from onevoice.flow.authority.echo import decide_waiting_echoes
 from onevoice.flow.authority.perform import confirm_waiting, return_idle
 from onevoice.flow.conversation import ConversationKey, lock, refresh
+from onevoice.flow.identity.perform import move_stranded
 from onevoice.flow.inbound.amend import amend_pending
 from onevoice.flow.operator.perform import seal_due_follow_ups
 from onevoice.flow.outbox.expire import expire_sends
@@ -28,6 +29,7 @@ async def sweep(runtime: Runtime) -> int:
         await decide_waiting_echoes(runtime, limit=LIMIT),
         await seal_due_follow_ups(runtime, limit=LIMIT),
         await return_idle(runtime, limit=LIMIT),
+        await move_stranded(runtime, limit=LIMIT),
     ]
     return max(found)
 

@@ -75,6 +75,26 @@ def choose_turn(
     )
 
 
+def is_overtaken(
+    conversation: Conversation, turn: TurnFacts, *, wrote: bool, max_wait_seconds: float
+) -> bool:
+    """A newer message discards the turn, unless it wrote or the customer has waited long enough (I6).
+
+    The gate asks this of the finished reply, and a write tool before it begins.
+    """
+    if conversation.arrival_count <= turn.arrivals_seen:
+        return False
+    if conversation.now >= turn.open_since + timedelta(seconds=max_wait_seconds):
+        return False
+    match turn.while_running:
+        case WhileRunning.DISCARD:
+            return True
+        case WhileRunning.DISCARD_UNLESS_WROTE:
+            return not wrote
+        case WhileRunning.ENQUEUE | WhileRunning.TRIAGE:
+            return False
+
+
 def is_given_up(lost_turn_count: int, *, attempts_max: int) -> bool:
     """After so many turns lost with their worker a human must look: the burst itself may be what kills them."""
     return lost_turn_count >= attempts_max

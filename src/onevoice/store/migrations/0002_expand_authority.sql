@@ -206,3 +206,7 @@ begin
     end loop;
     grant delete on operator_session to onevoice_flow, onevoice_api;
 end $$;
+
+-- A message that reached a merged conversation while it was being merged: the sweep moves it on.
+create index conversation_stranded on conversation (account_id, id)
+    where merged_into is not null and open_since is not null;
