@@ -146,7 +146,9 @@ async def test_after_release_only_what_is_open_becomes_a_turn(stage: Stage) -> N
     assert [message.text for message in stage.agent.contexts[0].messages] == ["segunda"]
     assert [(item.role, item.text) for item in stage.agent.contexts[0].history] == [
         ("customer", "primeira"),
+        ("system", "[a human operator answers from here on]"),
         ("operator", "Respondi a primeira"),
+        ("system", "[the conversation is with the assistant again]"),
     ]
 
 

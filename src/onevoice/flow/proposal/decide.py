@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from onevoice.flow.conversation.decide import Row
 from onevoice.vocabulary import BurstMessage, HistoryItem, MessageId, OutboundState
 
-ROLE_OF_AUTHOR = {"ai": "assistant", "system": "assistant", "operator": "operator", "device": "operator"}
+ROLE_OF_AUTHOR = {"ai": "assistant", "operator": "operator", "device": "operator", "customer": "customer"}
+
+STRETCH_MARKS = {
+    "HUMAN_ACTIVE": "[a human operator answers from here on]",
+    "AI_ACTIVE": "[the conversation is with the assistant again]",
+}
 
 
 def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
@@ -26,14 +31,17 @@ def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
 
 def describe_history(rows: Sequence[Row]) -> tuple[HistoryItem, ...]:
     """Oldest first. Uncertain messages are marked so, and a released reply that has not left as on its way."""
-    return tuple(
-        HistoryItem(
-            role="customer" if row["author"] == "customer" else ROLE_OF_AUTHOR[row["author"]],
-            text=row["text"] or "",
-            at=row["at"],
-            state=_mark(row["state"]),
-        )
-        for row in reversed(rows)
+    return tuple(_describe(row) for row in reversed(rows))
+
+
+def _describe(row: Row) -> HistoryItem:
+    if row["author"] == "system" and row["text"] in STRETCH_MARKS:
+        return HistoryItem(role="system", text=STRETCH_MARKS[row["text"]], at=row["at"])
+    return HistoryItem(
+        role=ROLE_OF_AUTHOR.get(row["author"], "assistant"),
+        text=row["text"] or "",
+        at=row["at"],
+        state=_mark(row["state"]),
     )
 
 

@@ -12,6 +12,7 @@ where c.account_id = $1::text and c.id = $2::uuid;
 
 -- name: load_history
 -- What the customer saw or said before this turn, newest first: never what was cancelled, superseded or revoked.
+-- Between them, where the human stretch began and ended.
 select h.author, h.text, h.at, h.state
 from (
     (select 'customer' as author, coalesce(m.transcription, m.text) as text, m.received_at as at, null as state,
@@ -26,6 +27,13 @@ from (
      where o.account_id = $1::text and o.conversation_id = $2::uuid
         and o.state in ('due', 'sending', 'sent', 'delivered', 'read', 'played', 'uncertain')
      order by o.seq desc
+     limit $3::integer)
+    union all
+    (select 'system', j.state, j.at, null, j.id, 2
+     from journal j
+     where j.account_id = $1::text and j.conversation_id = $2::uuid and j.kind = 'authority'
+        and j.state in ('HUMAN_ACTIVE', 'AI_ACTIVE')
+     order by j.id desc
      limit $3::integer)
 ) h
 -- In the same instant the customer spoke first.
