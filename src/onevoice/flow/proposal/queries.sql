@@ -22,14 +22,14 @@ from (
      order by m.seq desc
      limit $3::integer)
     union all
-    (select o.author, o.text, coalesce(o.sent_at, o.sealed_at) as at, o.state, o.seq, 2 as turn_taking
+    (select o.author, o.text, coalesce(o.sent_at, o.sealed_at) as at, o.state, o.seq, 3 as turn_taking
      from outbound_message o
      where o.account_id = $1::text and o.conversation_id = $2::uuid
         and o.state in ('due', 'sending', 'sent', 'delivered', 'read', 'played', 'uncertain')
      order by o.seq desc
      limit $3::integer)
     union all
-    (select 'system', j.state, j.at, null, j.id, 2
+    (select 'system', j.state, j.at, null, j.id, case when j.state = 'HUMAN_ACTIVE' then 2 else 4 end
      from journal j
      where j.account_id = $1::text and j.conversation_id = $2::uuid and j.kind = 'authority'
         and j.state in ('HUMAN_ACTIVE', 'AI_ACTIVE')
