@@ -28,6 +28,7 @@ SQL = load_statements(__package__)
 
 EVERYTHING_SEEN = 2**62
 WAITING_MAX = 100
+_NO_SUGGESTION = "no open suggestion of this id in this conversation; read them again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,8 @@ async def seal_operator_message(
         known = await transaction.fetch(SQL["find_by_key"], key.account, key.id, stored_key)
         if known:
             return _same_or_refused(known, parts)
+        if suggested is not None and suggested["state"] != "open":
+            raise CommandRefused("suggestion_unknown", _NO_SUGGESTION)
         if not may_write(conversation, actor.operator):
             raise CommandRefused("not_owner", SENTENCES["not_owner"], owner=conversation.authority_owner)
         seen_seq = await _find_seen(transaction, key, seen)
@@ -284,9 +287,7 @@ async def _find_suggestion(
 ) -> Row | None:
     rows = await transaction.fetch(SQL["find_suggestion"], key.account, key.id, suggestion)
     if not rows and suggestion is not None:
-        raise CommandRefused(
-            "suggestion_unknown", "no open suggestion of this id in this conversation; read them again"
-        )
+        raise CommandRefused("suggestion_unknown", _NO_SUGGESTION)
     return rows[0] if rows else None
 
 

@@ -1,10 +1,13 @@
 -- name: find_by_key
--- Keys are per conversation: the same key is the same message, whatever happened to it since.
-select id, text, part
-from outbound_message
-where account_id = $1::text and conversation_id = $2::uuid
-    and (key = $3::text || ':1' or starts_with(key, $3::text || ':'))
-order by part;
+-- Keys are per conversation: the same key is the same message, whatever happened to it since. The first part
+-- tells how many there are, so that a key that only begins like this one is not taken for it.
+select o.id, o.text, o.part
+from outbound_message head
+cross join generate_series(1, head.part_count) as number
+join outbound_message o on o.account_id = head.account_id and o.conversation_id = head.conversation_id
+    and o.key = $3::text || ':' || number
+where head.account_id = $1::text and head.conversation_id = $2::uuid and head.key = $3::text || ':1'
+order by o.part;
 
 -- name: find_seen
 -- By our id or by the channel's own.
@@ -35,13 +38,14 @@ set last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and id = $3::uuid;
 
 -- name: find_suggestion
--- Current means: nothing moved on since it was made.
-select s.id, s.text
+-- Current means: nothing moved on since it was made. One that is named is found in any state: a repeated call
+-- must find the words it sent.
+select s.id, s.text, s.state
 from suggestion s
 join conversation c on c.account_id = s.account_id and c.id = s.conversation_id
-where s.account_id = $1::text and s.conversation_id = $2::uuid and s.state = 'open'
-    and ($3::uuid is null or s.id = $3::uuid)
-    and ($3::uuid is not null or (s.authority_version = c.authority_version and s.arrivals_seen = c.arrival_count))
+where s.account_id = $1::text and s.conversation_id = $2::uuid
+    and (s.id = $3::uuid or ($3::uuid is null and s.state = 'open'
+        and s.authority_version = c.authority_version and s.arrivals_seen = c.arrival_count))
 order by s.created_at desc
 limit 1;
 
