@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import cast
 
 import httpx2
 
@@ -28,6 +29,7 @@ from onevoice.ports.channel import Channel
 from onevoice.ports.clock import Clock
 from onevoice.ports.receiver import Receiver
 from onevoice.ports.triage import Decider
+from onevoice.ports.writes import WriteCall
 from onevoice.settings import Settings
 from onevoice.settings.channels import AnyChannel, WhatsAppChannelSettings
 from onevoice.settings.sections import PolicyAction
@@ -36,7 +38,8 @@ from onevoice.store.database import Database
 from onevoice.store.migrate import migrate
 from onevoice.store.statements import load_statements
 from onevoice.telemetry import Telemetry
-from onevoice.vocabulary import ChannelName
+from onevoice.vocabulary import ChannelName, TurnContext
+from onevoice.write_tools import perform_write
 
 __all__ = ["Application", "canonical_aliases", "open_application", "open_database"]
 
@@ -147,9 +150,7 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
     if use == "builtin:echo":
         return EchoAgent()
     if use == "builtin:demo":
-        from onevoice.adapters.agents.demo.agent import DemoAgent
-
-        return DemoAgent(sleep=clock.sleep)
+        return _build_demo_agent(clock)
     if use.startswith(("http://", "https://")):
         return HttpAgent(
             url=use,
@@ -179,6 +180,21 @@ def build_policies(settings: Settings) -> tuple[Rule, ...]:
         )
         for policy in settings.policies
     )
+
+
+def _build_demo_agent(clock: Clock) -> Agent:
+    """The demo's bookings are real effects: each passes the gate, and the same booking again changes nothing."""
+    from onevoice.adapters.agents.demo.agent import DemoAgent, contact_of
+
+    async def write(context: TurnContext, tool: str, args: dict[str, object]) -> dict[str, object]:
+        async def carry_out() -> object:
+            return agent.book.write(contact_of(context), tool, args)
+
+        result = await perform_write(WriteCall(tool=tool, args=args, retry_safe=True), carry_out)
+        return cast("dict[str, object]", result)
+
+    agent = DemoAgent(sleep=clock.sleep, write=write)
+    return agent
 
 
 def build_decider(settings: Settings) -> Decider:

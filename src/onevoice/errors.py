@@ -141,3 +141,46 @@ class SignInLimited(OnevoiceError):
     def __init__(self, *, retry_after_seconds: float) -> None:
         super().__init__()
         self.retry_after_seconds = retry_after_seconds
+
+
+class WriteRefused(OnevoiceError):
+    """A write tool was not called, because the conversation moved on; answer with no messages.
+
+    ``reason`` is ``authority_revoked``, ``newer_message``, ``turn_over`` or ``outcome_unknown``; with approval by an
+    operator also ``refused_by_operator`` or ``approval_timeout``. Whatever the agent makes of this error, its turn
+    seals nothing.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the write was refused: {reason}; nothing was done by this call, and this turn will not be answered"
+        )
+        self.reason = reason
+
+
+class WriteOutsideTurn(OnevoiceError):
+    """A write tool was called where no turn runs.
+
+    The cause: it was called outside an agent, or in a thread that was started without the caller's context. Start
+    the thread with ``asyncio.to_thread`` or ``contextvars.copy_context().run``; in a test, call the tool inside
+    ``with onevoice.testing.RecordingWriteGate():``.
+    """
+
+
+class WriteBlocksLoop(OnevoiceError):
+    """A plain function that is a write tool was called on the event loop, where waiting for the gate would block it.
+
+    Make it ``async def``, or let the framework call it in a thread. The write was not done.
+    """
+
+
+class WriteArgumentsInvalid(OnevoiceError):
+    """The arguments of a write tool cannot be written as JSON; leave such a parameter out with ``leave_out``."""
+
+
+class EffectUnknown(OnevoiceError):
+    """No effect or turn of this id belongs to the account; use the ids of the authorisation and of the turn."""
+
+
+class EffectSettled(OnevoiceError):
+    """The effect has another outcome already, or was never started; what is recorded stays."""

@@ -79,6 +79,8 @@ class OutboundState(StrEnum):
 class EffectState(StrEnum):
     """A write tool's call."""
 
+    AWAITING = "awaiting"  # An operator must approve it first.
+    REFUSED = "refused"
     STARTED = "started"
     DONE = "done"
     FAILED = "failed"

@@ -129,6 +129,9 @@ class Worker:
         running = self._running.get(turn)
         if running is None or running.asking is None or not self._runtime.agent.in_process:
             return False
+        if self._runtime.begun_writes.has_begun_write(turn):
+            # Cut in the middle of a write, nobody would know whether it happened.
+            return False
         self._runtime.telemetry.agent_calls.labels(outcome="cancelled").inc()
         return running.asking.cancel()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onevoice.testing.manual_clock import ManualClock, settle
     from onevoice.testing.network_guard import OutsideConnection, loopback_only
     from onevoice.testing.recording_channel import RecordingChannel
+    from onevoice.testing.recording_write_gate import RecordingWriteGate
     from onevoice.testing.scripted_agent import ScriptedAgent
     from onevoice.testing.scripted_decider import ScriptedDecider
     from onevoice.testing.turn_context import make_turn_context
@@ -32,6 +33,7 @@ __all__ = [
     "ManualClock",
     "OutsideConnection",
     "RecordingChannel",
+    "RecordingWriteGate",
     "ScriptedAgent",
     "ScriptedDecider",
     "loopback_only",
@@ -51,6 +53,7 @@ _MODULE_OF = {
     "ManualClock": "manual_clock",
     "OutsideConnection": "network_guard",
     "RecordingChannel": "recording_channel",
+    "RecordingWriteGate": "recording_write_gate",
     "ScriptedAgent": "scripted_agent",
     "ScriptedDecider": "scripted_decider",
     "loopback_only": "network_guard",

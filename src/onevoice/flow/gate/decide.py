@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from onevoice.flow.conversation.decide import Conversation
 from onevoice.flow.gate.policy import PolicyHit
-from onevoice.flow.turn.decide import TurnFacts
+from onevoice.flow.turn.decide import TurnFacts, is_overtaken
 from onevoice.vocabulary import HandoffRequest, Proposal, TurnState, WhileRunning
 
 
@@ -37,7 +37,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything the verdict depends on, read under the conversation's lock."""
+    """Everything the verdict depends on, read under the conversation's lock.
+
+    ``wrote``: it tells of a write, or the conversation has effects the customer does not know of. ``refused_write``: a
+    write of this turn was refused, so that its words are not believed. ``unknown_write``: a write of it has begun, may
+    not be repeated, and its outcome is not known; asks for a human if the turn dies.
+    """
 
     conversation: Conversation
     turn: TurnFacts
@@ -46,6 +51,8 @@ class Facts:
     wrote: bool
     policy: PolicyHit | None = None
     promises_human: bool = False
+    refused_write: str | None = None
+    unknown_write: HandoffRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,7 @@ class Verdict:
     ``seals`` makes the proposal's messages durable replies that have seen ``arrivals_seen``; ``parks`` seals them
     where they cannot leave. ``answers`` closes the burst, else its messages are free again.
     ``suspends``: automation is blocked instead of handed over. ``suggests``: the text is kept for the operator.
-    ``is_late`` marks a turn that had ended before: nothing is written.
+    ``is_late`` marks a turn that had ended before: nothing is written. ``wrote``: its reply tells of a write.
     """
 
     state: TurnState
@@ -69,20 +76,29 @@ class Verdict:
     suggests: bool = False
     retry_in_seconds: float | None = None
     is_late: bool = False
+    wrote: bool = False
 
 
 def judge(facts: Facts) -> Verdict:
     """Decide over a proposal: authority first, then newer messages, then what the agent asked for."""
+    return replace(_judge(facts), wrote=facts.wrote)
+
+
+def _judge(facts: Facts) -> Verdict:
     turn, conversation = facts.turn, facts.conversation
     if turn.state is not TurnState.RUNNING:
         return Verdict(state=turn.state, reason=turn.reason or "lease_lost", is_late=True)
     if turn.authority_version != conversation.authority_version:
         return Verdict(state=TurnState.OBSOLETE, reason="authority_revoked")
+    refused = _judge_refused_write(facts)
+    if refused is not None:
+        return refused
     if isinstance(facts.answer, CutShort):
-        return Verdict(state=TurnState.DISCARDED, reason="newer_message")
+        return Verdict(state=TurnState.DISCARDED, reason="newer_message", handoff=facts.unknown_write)
     if isinstance(facts.answer, Failure):
         return _judge_failure(facts, facts.answer)
-    if _is_overtaken(facts):
+    max_wait_seconds = facts.limits.max_wait_seconds
+    if is_overtaken(conversation, turn, wrote=facts.wrote, max_wait_seconds=max_wait_seconds):
         return Verdict(state=TurnState.DISCARDED, reason="newer_message")
     handoff = _choose_handoff(facts, facts.answer)
     if handoff is not None:
@@ -112,20 +128,19 @@ def _judge_messages(facts: Facts, proposal: Proposal) -> Verdict:
     )
 
 
-def _is_overtaken(facts: Facts) -> bool:
-    """A newer message discards the reply, unless it tells of a write or the customer has waited long enough (I6)."""
-    conversation, turn = facts.conversation, facts.turn
-    if conversation.arrival_count <= turn.arrivals_seen:
-        return False
-    if conversation.now >= turn.open_since + timedelta(seconds=facts.limits.max_wait_seconds):
-        return False
-    match turn.while_running:
-        case WhileRunning.DISCARD:
-            return True
-        case WhileRunning.DISCARD_UNLESS_WROTE:
-            return not facts.wrote
-        case WhileRunning.ENQUEUE | WhileRunning.TRIAGE:
-            return False
+def _judge_refused_write(facts: Facts) -> Verdict | None:
+    """The refusal's reason is the turn's end, whatever its agent answered; where no new turn helps, a human must."""
+    match facts.refused_write:
+        case "newer_message":
+            return Verdict(state=TurnState.DISCARDED, reason="newer_message")
+        case "outcome_unknown":
+            note = "the agent wanted to repeat a write whose outcome was lost; check whether it happened"
+            return _handoff(facts, HandoffRequest(reason="effect_outcome_unknown", note=note), seals=False)
+        case "refused_by_operator" | "approval_timeout":
+            note = f"a write needed an operator's approval: {facts.refused_write}"
+            return _handoff(facts, HandoffRequest(reason="write_not_approved", note=note), seals=False)
+        case _:
+            return None
 
 
 def _arrivals_seen(facts: Facts) -> int:
@@ -187,6 +202,8 @@ def _is_window_closed(conversation: Conversation) -> bool:
 def _judge_failure(facts: Facts, failure: Failure) -> Verdict:
     """Again after about 1 s, doubling, at most 30 s apart; no longer than ``retry_for``, then a human looks."""
     conversation = facts.conversation
+    if facts.unknown_write is not None:
+        return Verdict(state=TurnState.FAILED, reason=failure.reason, handoff=facts.unknown_write)
     wait = min(30.0, float(2 ** min(conversation.agent_failure_count, 10)))
     if failure.retry_after_seconds is not None:
         wait = max(wait, failure.retry_after_seconds)

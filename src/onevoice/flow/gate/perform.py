@@ -9,6 +9,7 @@ from onevoice.errors import DataRefused
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
+from onevoice.flow.effect.untold import TurnWrites, read_turn_writes, unknown_outcome
 from onevoice.flow.gate.decide import CutShort, Facts, Failure, Limits, Verdict, judge
 from onevoice.flow.gate.notice import seal_notice
 from onevoice.flow.gate.policy import match_policies, promises_human
@@ -70,9 +71,13 @@ async def _settle(runtime: Runtime, settlements: Sequence[Settlement]) -> list[V
         turns = await read_turns(
             runtime, transaction, [(settled.turn.conversation, settled.turn.id) for settled in settlements]
         )
+        writes = await read_turn_writes(transaction, [(s.turn.conversation, s.turn.id) for s in settlements])
         for settlement in settlements:
             turn = settlement.turn
-            verdicts[turn.id] = judge(_facts(runtime, settlement, locked[turn.conversation], turns[turn.id]))
+            facts = _facts(
+                runtime, settlement, locked[turn.conversation], turns[turn.id], writes=writes[turn.id]
+            )
+            verdicts[turn.id] = judge(facts)
         standing = [settled for settled in settlements if not verdicts[settled.turn.id].is_late]
         if standing:
             await _save(runtime, transaction, standing, verdicts, locked)
@@ -145,7 +150,7 @@ async def _save(
         runtime.clock.now(),
         [settled.turn.conversation.account for settled in settlements],
         [settled.turn.conversation.id for settled in settlements],
-        [isinstance(settled.answer, Failure) for settled in settlements],
+        [verdicts[settled.turn.id].state is TurnState.FAILED for settled in settlements],
         [verdicts[settled.turn.id].retry_in_seconds for settled in settlements],
     )
 
@@ -205,7 +210,7 @@ async def _seal(
         [verdicts[settled.turn.id].parks for settled, _, _ in sealed],
         [versions[settled.turn.id] for settled, _, _ in sealed],
         [verdicts[settled.turn.id].arrivals_seen for settled, _, _ in sealed],
-        [_wrote(settled.answer) for settled, _, _ in sealed],
+        [verdicts[settled.turn.id].wrote for settled, _, _ in sealed],
     )
 
 
@@ -218,7 +223,7 @@ def _end(settlement: Settlement, verdict: Verdict) -> TurnEnd:
         state=verdict.state,
         reason=verdict.reason,
         messages_freed=not verdict.answers,
-        wrote=_wrote(answer),
+        wrote=verdict.wrote,
         confidence=proposal.confidence if proposal else None,
         usage=proposal.usage if proposal else None,
     )
@@ -232,7 +237,7 @@ def _without_blanks(proposal: Proposal) -> Proposal:
     return replace(proposal, messages=messages, silence_reason=proposal.silence_reason or "blank_reply")
 
 
-def _wrote(answer: Proposal | Failure | CutShort) -> bool:
+def _says_it_wrote(answer: Proposal | Failure | CutShort) -> bool:
     return isinstance(answer, Proposal) and answer.wrote
 
 
@@ -248,13 +253,22 @@ def _without_turn(conversation: Conversation) -> Conversation:
     return replace(conversation, running_turn_id=None)
 
 
-def _facts(runtime: Runtime, settlement: Settlement, conversation: Conversation, turn: TurnFacts) -> Facts:
+def _facts(
+    runtime: Runtime,
+    settlement: Settlement,
+    conversation: Conversation,
+    turn: TurnFacts,
+    *,
+    writes: TurnWrites,
+) -> Facts:
     return Facts(
         conversation=conversation,
         turn=turn,
         answer=settlement.answer,
         limits=_limits(runtime),
-        wrote=_wrote(settlement.answer),
+        wrote=writes.wrote or _says_it_wrote(settlement.answer),
+        refused_write=writes.refused_reason,
+        unknown_write=unknown_outcome(writes.unknown_tool) if writes.unknown_tool else None,
         policy=match_policies(
             runtime.policies,
             runtime.settings.handoff.opt_out_words,

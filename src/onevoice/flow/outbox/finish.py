@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from onevoice.flow.conversation import Conversation, ConversationKey, lock, refresh
+from onevoice.flow.effect.untold import note_told
 from onevoice.flow.outbox.begin import Begun, read_message, record_outbound
 from onevoice.flow.outbox.decide import After, Message, Waits, decide_finish, is_resolved_by
 from onevoice.flow.outbox.lane import (
@@ -134,6 +135,11 @@ async def save_changes(runtime: Runtime, transaction: Transaction, changes: Sequ
         [change.after.due_in_seconds for change in changes],
     )
     await pace_next_parts(runtime, transaction, [(change.key, change.message.id) for change in changes])
+    await note_told(
+        runtime,
+        transaction,
+        [(change.key, change.message.id) for change in changes if change.after.state is OutboundState.SENT],
+    )
     ended = [
         (change.key, change.message.id)
         for change in changes

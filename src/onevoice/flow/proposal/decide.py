@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from onevoice.flow.conversation.decide import Row
-from onevoice.vocabulary import BurstMessage, HistoryItem, MessageId, OutboundState
+from onevoice.vocabulary import BurstMessage, EffectState, HistoryItem, MessageId, OutboundState, UntoldEffect
 
 ROLE_OF_AUTHOR = {"ai": "assistant", "operator": "operator", "device": "operator", "customer": "customer"}
 
@@ -42,6 +43,16 @@ def _describe(row: Row) -> HistoryItem:
         text=row["text"] or "",
         at=row["at"],
         state=_mark(row["state"]),
+    )
+
+
+def describe_untold(rows: Sequence[Mapping[str, Any]] | None) -> tuple[UntoldEffect, ...]:
+    """What earlier, unfinished attempts did and the customer does not know, oldest first."""
+    return tuple(
+        UntoldEffect(
+            tool=row["tool"], args=row["args"], state=EffectState(row["state"]), result=row["result"]
+        )
+        for row in rows or ()
     )
 
 

@@ -9,8 +9,9 @@ from typing import Protocol
 
 from onevoice.errors import AgentError, OnevoiceError
 from onevoice.flow.conversation import ConversationKey
+from onevoice.flow.effect.gate import MISUSED, open_write_gate
 from onevoice.flow.gate.decide import CutShort, Failure
-from onevoice.flow.proposal.decide import describe_burst, describe_history
+from onevoice.flow.proposal.decide import describe_burst, describe_history, describe_untold
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
 from onevoice.store.statements import load_statements
@@ -62,25 +63,32 @@ async def ask(runtime: Runtime, turn: Turn) -> Answered:
 
 
 async def _propose(runtime: Runtime, context: TurnContext) -> Answer:
+    async with open_write_gate(runtime, context) as gate:
+        answer = await _call(runtime, context)
+    if gate.refusal is not None:
+        # Frameworks turn errors into tool results: what was said after a refused write is not believed.
+        answer = Failure(reason=f"write_{gate.refusal}", retry=gate.refusal != MISUSED)
+    outcome = "answered" if isinstance(answer, Proposal) else "failed"
+    runtime.telemetry.agent_calls.labels(outcome="refused" if gate.refusal else outcome).inc()
+    return answer
+
+
+async def _call(runtime: Runtime, context: TurnContext) -> Answer:
     try:
         async with asyncio.timeout(context.deadline_seconds):
             proposal = await runtime.agent.propose(context)
     except TimeoutError:
-        answer: Answer = Failure(reason="agent_timeout", retry=True)
+        return Failure(reason="agent_timeout", retry=True)
     except AgentError as error:
-        answer = Failure(
+        return Failure(
             reason=error.reason, retry=error.retry, retry_after_seconds=error.retry_after_seconds
         )
     except Exception as error:  # noqa: BLE001  # A foreign agent may raise anything; the turn must still end.
         LOG.warning(
             "the agent raised", extra={"turn_id": str(context.turn_id), "reason": type(error).__name__}
         )
-        answer = Failure(reason="agent_raised", retry=True)
-    else:
-        answer = proposal
-    outcome = "failed" if isinstance(answer, Failure) else "answered"
-    runtime.telemetry.agent_calls.labels(outcome=outcome).inc()
-    return answer
+        return Failure(reason="agent_raised", retry=True)
+    return proposal
 
 
 async def suggest(runtime: Runtime, draft: Asking) -> Answer:
@@ -114,5 +122,6 @@ async def load_context(runtime: Runtime, turn: Asking, *, burst: str = "load_bur
         contact_name=contact[0]["contact_name"],
         messages=describe_burst(messages),
         history=describe_history(history),
+        effects=describe_untold(contact[0]["untold"]),
         transcribed_label=agent.transcribed_label,
     )

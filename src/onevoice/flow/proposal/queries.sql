@@ -6,7 +6,13 @@ where m.account_id = $1::text and m.turn_id = $2::uuid and m.state = 'claimed'
 order by m.seq;
 
 -- name: load_contact
-select c.contact_address, c.contact_name
+-- With the effects that the customer has not been told of, oldest first.
+select c.contact_address, c.contact_name,
+    (select jsonb_agg(jsonb_build_object('tool', e.tool, 'args', e.args, 'state', e.state, 'result', e.result)
+        order by e.started_at, e.id)
+     from effect e
+     where e.account_id = c.account_id and e.conversation_id = c.id and e.told_at is null
+        and e.turn_id is not null and e.state in ('started', 'done')) as untold
 from conversation c
 where c.account_id = $1::text and c.id = $2::uuid;
 

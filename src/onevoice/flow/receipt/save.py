@@ -10,6 +10,7 @@ from uuid import UUID
 
 from onevoice.flow.conversation import Conversation, ConversationKey
 from onevoice.flow.conversation.decide import Row
+from onevoice.flow.effect.untold import note_told
 from onevoice.flow.outbox.begin import record_outbound
 from onevoice.flow.outbox.lane import (
     Stop,
@@ -273,6 +274,11 @@ async def _save(runtime: Runtime, transaction: Transaction, progress: Sequence[P
     ]
     if began:
         await pace_next_parts(runtime, transaction, began)
+    await note_told(
+        runtime,
+        transaction,
+        [(c.key, c.message) for c in progress if c.before not in ACCEPTED and c.state in ACCEPTED],
+    )
     moved = [current for current in progress if current.reception is not None]
     ended = [(c.key, c.message) for c in moved if c.state in (OutboundState.FAILED, OutboundState.PARKED)]
     parked = await drop_later_parts(runtime, transaction, ended)

@@ -10,6 +10,7 @@ from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
 from onevoice.flow.conversation.perform import lock_due
+from onevoice.flow.effect.untold import hand_off_lost_writes
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import OpenMessage, Turn, choose_turn, is_given_up, is_looping, measure_gaps
 from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
@@ -81,7 +82,7 @@ async def abandon_drained(runtime: Runtime, turns: Sequence[Turn]) -> None:
     now = runtime.clock.now()
     async with runtime.database.transaction("abandon_drained") as transaction:
         keys = [turn.conversation for turn in turns]
-        await lock(transaction, keys, now=now)
+        locked = await lock(transaction, keys, now=now)
         facts = await read_turns(runtime, transaction, [(turn.conversation, turn.id) for turn in turns])
         ends = [
             TurnEnd(
@@ -95,6 +96,8 @@ async def abandon_drained(runtime: Runtime, turns: Sequence[Turn]) -> None:
             if turn.id in facts and facts[turn.id].state is TurnState.RUNNING
         ]
         await end_turns(runtime, transaction, ends)
+        dead = [(end.conversation, end.turn) for end in ends]
+        await hand_off_lost_writes(runtime, transaction, locked, dead)
         nudges = await refresh(runtime, transaction, keys)
     nudges.send(runtime)
 
@@ -122,7 +125,10 @@ async def _abandon_one(runtime: Runtime, key: ConversationKey, turn: TurnId) -> 
             ],
         )
         await transaction.execute(SQL["count_lost"], key.account, key.id)
-        if is_given_up(conversation.lost_turn_count + 1, attempts_max=runtime.settings.turns.max_attempts):
+        handed_off = await hand_off_lost_writes(runtime, transaction, locked, [(key, turn)])
+        lost_turn_count = conversation.lost_turn_count + 1
+        attempts_max = runtime.settings.turns.max_attempts
+        if not handed_off and is_given_up(lost_turn_count, attempts_max=attempts_max):
             await request_transition(
                 runtime,
                 transaction,

@@ -55,7 +55,7 @@ class DemoAgent:
             talk=read_talk(context.history, now=now),
             speaker=speaker,
             book=self.book,
-            contact=_contact(context),
+            contact=contact_of(context),
             write=self._write,
         )
         lines = await desk.answer()
@@ -71,10 +71,10 @@ class DemoAgent:
     async def _write_to_book(
         self, context: TurnContext, tool: str, args: dict[str, object]
     ) -> dict[str, object]:
-        return self.book.write(_contact(context), tool, args)
+        return self.book.write(contact_of(context), tool, args)
 
     def _hand_off(self, context: TurnContext, now: datetime, speaker: Speaker) -> Proposal:
-        booked = self.book.appointment_of(_contact(context), now=now)
+        booked = self.book.appointment_of(contact_of(context), now=now)
         summary = f"Consulta: {booked.day:%d/%m} {booked.at:%H:%M}" if booked else None
         return Proposal(
             messages=(OutgoingMessage(text=speaker.say("goodbye")),),
@@ -85,7 +85,8 @@ class DemoAgent:
         )
 
 
-def _contact(context: TurnContext) -> str:
+def contact_of(context: TurnContext) -> str:
+    """Under which name the book knows the customer."""
     return f"{context.account_id}/{context.channel}/{context.contact_id}"
 
 
