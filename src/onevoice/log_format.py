@@ -115,7 +115,8 @@ def configure_logging(level: str = "INFO") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for name in ("uvicorn.access", "httpx2", "httpcore2", "asyncio"):
+    # What uvicorn says below a warning, ``serve`` says in its own words; its templates show unfilled here.
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx2", "httpcore2", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logger = logging.getLogger(name)

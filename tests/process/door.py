@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import count
 from types import TracebackType
 from typing import Self
-from uuid import uuid4
+from uuid import uuid4  # noqa: TID251 - An id of the platform's.
 
 import httpx2
 
@@ -117,7 +117,7 @@ class Door:
         return [item["state"] for item in await self.timeline(contact, kind=kind)]
 
     async def reaches(
-        self, kind: str, *states: str, contact: str = ANA, seconds_max: float = 15.0
+        self, kind: str, *states: str, contact: str = ANA, seconds_max: float = 20.0
     ) -> list[Json]:
         """Wait until the contact's items of this kind are in exactly these states; returns them."""
 

@@ -31,6 +31,7 @@ PLANTED = (API_TOKEN, ACCESS_TOKEN, VERIFY_TOKEN, AGENT_SECRET, SECRET)
 READY_SECONDS_MAX = 40.0
 END_SECONDS_MAX = 25.0
 PAUSE_SECONDS = 0.02
+PAUSE_SECONDS_MAX = 0.2
 
 Sections = Mapping[str, Mapping[str, object]]
 
@@ -43,7 +44,7 @@ QUICK: Sections = {
 }
 
 
-def configure(folder: Path, *, graph_url: str, sections: Sections = {}, channels: int = 1) -> Path:
+def configure(folder: Path, *, graph_url: str, sections: Sections, channels: int = 1) -> Path:
     """Write an onevoice.toml with WhatsApp channels; ``sections`` override ``QUICK`` key by key."""
     lines: list[str] = []
     for name in sorted({*QUICK, *sections}):
@@ -66,23 +67,26 @@ def configure(folder: Path, *, graph_url: str, sections: Sections = {}, channels
     return file
 
 
-async def pause() -> None:
+async def pause(seconds: float) -> None:
     """Let a moment of real time pass: what is waited for happens in another process."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PAUSE_SECONDS):
+        async with asyncio.timeout(seconds):
             await asyncio.Event().wait()
 
 
-async def eventually(look: Callable[[], Awaitable[Found]], what: str, *, seconds_max: float = 15.0) -> Found:
+async def eventually(look: Callable[[], Awaitable[Found]], what: str, *, seconds_max: float = 20.0) -> Found:
     """Look until what is found is true, and return it; fails with ``what`` after so many seconds."""
     until = asyncio.get_running_loop().time() + seconds_max
+    wait = PAUSE_SECONDS
     while True:
         found = await look()
         if found:
             return found
         if asyncio.get_running_loop().time() > until:
             raise AssertionError(f"not within {seconds_max:g} s: {what}; last seen: {found!r}")
-        await pause()
+        await pause(wait)
+        # Looking costs the server time that it needs for what is waited for.
+        wait = min(2 * wait, PAUSE_SECONDS_MAX)
 
 
 class Server:
@@ -176,6 +180,8 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        # Shown by pytest with a failed test only.
+        print(self.err)  # noqa: T201
         assert self.out in ("", "ready\n"), f"stdout holds more than the one word: {self.out!r}"
         assert "Traceback" not in self.err, self.err
         for secret in PLANTED:

@@ -98,6 +98,7 @@ def test_configured_logging_writes_one_line_to_stderr(capsys: pytest.CaptureFixt
     logging.getLogger("onevoice.flow").info("ready", extra={"port": 8080})
     logging.getLogger("onevoice.flow").debug("noise")
     logging.getLogger("httpx2").info("HTTP Request: %s", SECRET)
+    logging.getLogger("uvicorn.error").info("Finished server process [%d]", 7)
     captured = capsys.readouterr()
 
     assert captured.out == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -32,6 +33,8 @@ from onevoice.settings import Settings
 from onevoice.settings.channels import WebchatChannelSettings
 from onevoice.telemetry import configure_logging
 from onevoice.vocabulary import ChannelName
+
+LOG = logging.getLogger("onevoice.serve")
 
 
 class Site:
@@ -129,11 +132,13 @@ async def serve(
             worker.start()
             ready(url)
             await stop.wait()
+            LOG.info("stopping")
             site.accepting = False
             await site.feed.stop()
         # The listener is closed and every webhook answered: nothing new comes in while the rest is finished.
         await site.intake.drain()
         await worker.drain(min(settings.server.drain_seconds, settings.turns.lease_seconds))
+    LOG.info("stopped")
     return 0
 
 
