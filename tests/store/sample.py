@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import asyncpg
 
 from onevoice.store.database import Database
+from onevoice.store.embedded.programs import program_folder
 from onevoice.store.statements import Statement
 
 SECRET = "planted-secret"
@@ -36,6 +39,13 @@ async def kill(database_dsn: str, pid: int) -> None:
         assert await connection.fetchval("select pg_terminate_backend($1, 5000)", pid)
     finally:
         await connection.close()
+
+
+def kill_unnoticed(database_dsn: str, pid: int) -> None:
+    """The same without a turn of the event loop, so that nothing learns of it before it is used."""
+    terminate = f"select pg_terminate_backend({pid}, 5000)"
+    psql = str(program_folder() / "psql")
+    assert subprocess.check_output([psql, "-XAtc", terminate, database_dsn], text=True) == "t\n"
 
 
 async def wait_until_asleep(database_dsn: str) -> int:

@@ -17,6 +17,7 @@ from tests.store.sample import (
     SLEEP,
     backend,
     kill,
+    kill_unnoticed,
     names,
     wait_until_asleep,
 )
@@ -77,6 +78,32 @@ class TestLoss:
         async with killable.transaction("write") as transaction:
             await transaction.execute(INSERT, "acme", "shop")
         assert await names(killable) == ["shop"]
+
+    async def test_an_idle_connection_whose_end_went_unnoticed_is_replaced(
+        self, killable: Database, own_database_dsn: str
+    ) -> None:
+        """A transaction that finds its connection dead at BEGIN starts again on a new one."""
+        kill_unnoticed(own_database_dsn, await backend(killable))
+        async with killable.transaction("write") as transaction:
+            await transaction.execute(INSERT, "acme", "shop")
+        assert await names(killable) == ["shop"]
+
+    async def test_a_statement_alone_is_never_repeated(
+        self, killable: Database, own_database_dsn: str
+    ) -> None:
+        """It may have been committed before its answer was lost, so the caller must decide."""
+        kill_unnoticed(own_database_dsn, await backend(killable))
+        with pytest.raises(DatabaseUnavailable):
+            await killable.run("write", INSERT, "acme", "shop")
+        await killable.run("write", INSERT, "acme", "shop")
+
+    async def test_a_failed_connection_takes_no_place(self) -> None:
+        """While the server is away, each call says so; none of them uses up a place."""
+        connections = Connections("postgresql://127.0.0.1:1/x", role="onevoice_flow", connections_max=1)
+        for _ in range(2):
+            with pytest.raises(DatabaseUnavailable, match="cannot connect"):
+                await connections.acquire()
+        await connections.close()
 
     async def test_a_full_pool_says_so(self, database_dsn: str) -> None:
         """Waiting for a connection is bounded, and the message says what to do."""
