@@ -41,7 +41,7 @@ from onevoice.telemetry import Telemetry
 from onevoice.vocabulary import ChannelName, TurnContext
 from onevoice.write_tools import perform_write
 
-__all__ = ["Application", "canonical_aliases", "open_application", "open_database"]
+__all__ = ["Application", "canonical_aliases", "open_application", "open_command", "open_database"]
 
 SQL = load_statements("onevoice.store")
 
@@ -105,6 +105,33 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
         finally:
             await agent.close()
             await api_database.close()
+
+
+@asynccontextmanager
+async def open_command(settings: Settings) -> AsyncGenerator[Runtime]:
+    """A runtime for one command beside a running server: it loads no agent and registers no channel.
+
+    What it changes is found by the server's workers at their next look.
+    """
+    clock = SystemClock()
+    async with (
+        open_database(settings) as (database, _),
+        httpx2.AsyncClient(follow_redirects=False, trust_env=False) as http,
+    ):
+        yield Runtime(
+            database=database,
+            clock=clock,
+            chance=SystemChance(),
+            wakeup=InProcessWakeup(clock),
+            telemetry=Telemetry(),
+            settings=settings,
+            channels=build_channels(settings.channels, http=http, clock=clock),
+            agent=EchoAgent(),
+            decider=build_decider(settings),
+            worker=f"{socket.gethostname()}:{os.getpid()}",
+            receiver=build_receiver(settings, http=http),
+            policies=build_policies(settings),
+        )
 
 
 def canonical_aliases(contact: str) -> tuple[str, ...]:
