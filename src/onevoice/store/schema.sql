@@ -479,6 +479,8 @@ CREATE INDEX conversation_outbox_due ON public.conversation USING btree (outbox_
 
 CREATE INDEX conversation_recent ON public.conversation USING btree (account_id, last_activity_at DESC, id);
 
+CREATE INDEX conversation_stranded ON public.conversation USING btree (account_id, id) WHERE ((merged_into IS NOT NULL) AND (open_since IS NOT NULL));
+
 CREATE INDEX conversation_suggestion_due ON public.conversation USING btree (suggestion_due_at) WHERE (suggestion_due_at IS NOT NULL);
 
 CREATE INDEX conversation_triage_due ON public.conversation USING btree (triage_due_at) WHERE (triage_due_at IS NOT NULL);
