@@ -144,6 +144,7 @@ async def test_two_tabs_show_the_same(site: Site, page: Page, context: BrowserCo
     await write(page, "da primeira")
     await expect(bubbles(other)).to_have_text(["da primeira"])
     await write(other, "da segunda")
+    await stored(site, ["da primeira", "da segunda"])
     conversation = await conversation_of(site, context)
     await site.say(conversation, "Olá às duas!", author="operator")
 
