@@ -33,6 +33,8 @@ CONTRACT = {
     "EffectItem": {"kind", "id", "at", "state", "reason"},
     "AuthorityItem": {"kind", "id", "at", "state", "reason", "from", "to", "version", "owner", "note"},
     "TriageItem": {"kind", "id", "at", "state", "reason"},
+    "StartedEffect": {"effect", "key", "state", "not_after_seconds"},
+    "DoneEffect": {"effect", "key", "state", "result"},
     "OutboundPage": {"items", "next_cursor"},
     "ErrorBody": {"error", "message"},
 }  # fmt: skip

@@ -14,6 +14,7 @@ _BODIES: dict[str, dict[str, object]] = {
     "transfer": {"to": str(new_id())},
     "notes": {"text": "Oi"},
     "messages": {"text": "Oi"},
+    "effects": {"authority_version": 1, "tool": "book", "args": {}},
     "follow_ups": {"text": "Oi", "not_before": "2026-12-01T09:00:00Z"},
 }
 CALLS = [

@@ -96,7 +96,13 @@ async def take_back(runtime: Runtime, account: AccountId, effect: EffectId) -> N
             await _refuse(runtime, transaction, conversation, known, reason=TURN_OVER)
         elif known.state is EffectState.STARTED:
             await end_effect(
-                runtime, transaction, conversation, known, state=EffectState.FAILED, result=None, reason=NOT_BEGUN
+                runtime,
+                transaction,
+                conversation,
+                known,
+                state=EffectState.FAILED,
+                result=None,
+                reason=NOT_BEGUN,
             )
         nudges = await refresh(runtime, transaction, [key])
     nudges.send(runtime)
@@ -168,9 +174,7 @@ async def _refuse(
 ) -> None:
     key = conversation.key
     await transaction.execute(SQL["refuse_effect"], runtime.clock.now(), key.account, known.id, reason)
-    await record_effect(
-        runtime, transaction, key, known.id, tool=known.tool, state="refused", reason=reason
-    )
+    await record_effect(runtime, transaction, key, known.id, tool=known.tool, state="refused", reason=reason)
 
 
 def _settled(known: Effect, *, wanted: tuple[EffectState, ...]) -> EffectState:

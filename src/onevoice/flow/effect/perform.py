@@ -155,9 +155,7 @@ async def read_known(transaction: Transaction, key: ConversationKey) -> list[Eff
 
 def has_written(known: list[Effect]) -> bool:
     """Whether the next reply has something to tell; automation outside turns has nothing to say to the customer."""
-    return any(
-        effect.turn_id is not None and effect.state is not EffectState.AWAITING for effect in known
-    )
+    return any(effect.turn_id is not None and effect.state is not EffectState.AWAITING for effect in known)
 
 
 def check_call(call: WriteCall) -> None:
@@ -219,15 +217,11 @@ async def _authorise(runtime: Runtime, transaction: Transaction, asked: _Asked) 
     return authorised
 
 
-async def _save(
-    runtime: Runtime, transaction: Transaction, asked: _Asked, decision: Decision
-) -> Authorised:
+async def _save(runtime: Runtime, transaction: Transaction, asked: _Asked, decision: Decision) -> Authorised:
     account = asked.conversation.key.account
     match decision:
         case Recorded(effect=effect):
-            return Authorised(
-                key=asked.key, state=EffectState.DONE, effect=effect.id, result=effect.result
-            )
+            return Authorised(key=asked.key, state=EffectState.DONE, effect=effect.id, result=effect.result)
         case Again(effect=effect) if effect.state is EffectState.AWAITING:
             return Authorised(key=asked.key, state=EffectState.AWAITING, effect=effect.id)
         case Again(effect=effect):

@@ -10,14 +10,15 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from onevoice.entrypoints.http.api.errors import ApiError
 from onevoice.entrypoints.operators.principal import Authenticator, Principal
 
-__all__ = ["AdminCaller", "Caller"]
+__all__ = ["AdminCaller", "Caller", "authenticate"]
 
 _bearer = HTTPBearer(auto_error=False, description="A token of `onevoice operator add NAME --token`.")
 
 
-async def _authenticate(
+async def authenticate(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Principal:
+    """The principal of the bearer token; 401 without one."""
     if credentials is None:
         raise ApiError(
             401,
@@ -38,7 +39,7 @@ async def _authenticate(
     return principal
 
 
-Caller = Annotated[Principal, Depends(_authenticate)]
+Caller = Annotated[Principal, Depends(authenticate)]
 
 
 def _require_admin(caller: Caller) -> Principal:
