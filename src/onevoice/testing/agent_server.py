@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, cast
@@ -52,14 +52,19 @@ class AgentAnswer:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-AgentReply = AgentAnswer | Mapping[str, object] | Callable[[AgentRequest], Mapping[str, object]]
+AgentReply = (
+    AgentAnswer
+    | Mapping[str, object]
+    | Callable[[AgentRequest], Mapping[str, object] | Awaitable[Mapping[str, object]]]
+)
 
 
 class LoopbackAgent:
     """An agent behind HTTP, as contract section 4 draws it, listening on a free port of 127.0.0.1.
 
-    ``script`` adds the next answers; when they are over, ``otherwise`` answers. With a ``secret``, a request
-    whose signature does not match gets 401 and no answer is used up.
+    ``script`` adds the next answers; when they are over, ``otherwise`` answers. An answer may be a function of
+    the request, async too. With a ``secret``, a request whose signature does not match gets 401 and no answer is
+    used up.
 
     >>> async def main() -> str:
     ...     async with LoopbackAgent(otherwise={"messages": [{"text": "Hello!"}]}) as agent:
@@ -158,7 +163,10 @@ class LoopbackAgent:
         await gate.pass_through()
         if isinstance(reply, AgentAnswer):
             return reply
-        return AgentAnswer(content=reply(request) if callable(reply) else reply)
+        if not callable(reply):
+            return AgentAnswer(content=reply)
+        content = reply(request)
+        return AgentAnswer(content=await content if isinstance(content, Awaitable) else content)
 
     def _is_signed(self, headers: Mapping[str, str], body: bytes) -> bool:
         if self._secret is None:
