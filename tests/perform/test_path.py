@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onevoice.flow.outbox.begin import begin_sends
 from onevoice.vocabulary import TurnState
 from tests.perform.stage import Stage
 
@@ -65,3 +66,17 @@ async def test_a_message_during_the_run_discards_and_answers_all_together(stage:
     await stage.after(5.0)
     assert stage.sent == ["Certo!"]
     assert len(stage.agent.contexts[1].messages) == 2
+
+
+async def test_a_lost_attempt_is_made_again_where_that_does_no_harm(stage: Stage) -> None:
+    """A channel that takes a key once has no unknown outcome: the sender's death costs a delay only (I3)."""
+    stage.channel.is_idempotent = True
+    await stage.customer("oi")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    await stage.answer(turn)
+    await begin_sends(stage.runtime, limit=10)
+    await stage.after(21.0)
+
+    assert stage.sent == ["Certo!"]
+    assert await stage.states("outbound_message") == ["sent"]

@@ -199,6 +199,8 @@ class Channel(Protocol):
     """How many messages to one contact may leave in a burst; ``None``: the channel has no such limit."""
     pair_seconds: float
     """Seconds after which one message of the burst's credit is back."""
+    is_idempotent: bool
+    """Whether a second delivery of the same key has no second effect: then a lost attempt is simply made again."""
 
     def answer_verification(self, request: WebhookRequest) -> WebhookAnswer:
         """Answer the channel's GET that proves the URL is ours."""

@@ -70,6 +70,7 @@ class RecordingChannel:
         self.account = AccountId(account)
         self.kind = "recording"
         self.route: str | None = None
+        self.is_idempotent = False
         self.pair_burst: int | None = None
         self.pair_seconds = 1.0
         self.deliveries: list[Delivery] = []

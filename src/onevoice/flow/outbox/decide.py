@@ -278,6 +278,15 @@ def _retry(
     )
 
 
+def decide_sender_lost(message: Message, *, is_idempotent: bool) -> After:
+    """Nobody came back with the outcome: unknown, unless the channel makes a second delivery harmless."""
+    if not is_idempotent:
+        return After(state=OutboundState.UNCERTAIN, reason="sender_lost")
+    if message.no_retry:
+        return After(state=OutboundState.REVOKED, reason="authority_revoked")
+    return After(state=OutboundState.DUE, reason="sender_lost", due_in_seconds=0.0)
+
+
 def decide_uncertain_end(message: Message, waits: Waits) -> After:
     """No evidence came in time: park it for a human, or try once more where the tenant chose so."""
     may_retry = waits.after_uncertain is AfterUncertain.RETRY_ONCE and message.attempt_count < 2

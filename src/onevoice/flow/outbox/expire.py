@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from onevoice.flow.conversation import ConversationKey, lock, refresh
 from onevoice.flow.conversation.decide import Row
-from onevoice.flow.outbox.decide import After, decide_uncertain_end
+from onevoice.flow.outbox.decide import decide_sender_lost, decide_uncertain_end
 from onevoice.flow.outbox.finish import Change, read_messages, save_changes, waits
 from onevoice.flow.outbox.lane import confirm_takeovers
 from onevoice.flow.runtime import Runtime
@@ -44,7 +44,8 @@ async def _expire_one(runtime: Runtime, found: Row, expected: OutboundState) -> 
             return
         message = (await read_messages(runtime, transaction, [(key, message_id)]))[message_id]
         if expected is OutboundState.SENDING:
-            after = After(state=OutboundState.UNCERTAIN, reason="sender_lost")
+            channel = runtime.channels.get(message.channel)
+            after = decide_sender_lost(message, is_idempotent=channel is not None and channel.is_idempotent)
             await transaction.execute(
                 SQL["finish_attempts"],
                 runtime.clock.now(),

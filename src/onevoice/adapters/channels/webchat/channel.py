@@ -23,6 +23,8 @@ class WebchatChannel:
     """One chat page. A message is accepted when its row says so: the visitor's stream reads the row."""
 
     kind: str = "webchat"
+    # The visitor's page shows a message once its row says `sent`: a lost attempt has shown nothing.
+    is_idempotent = True
     pair_burst: int | None = None
     pair_seconds: float = 1.0
     route: str | None = None

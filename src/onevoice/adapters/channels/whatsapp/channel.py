@@ -20,6 +20,7 @@ class WhatsAppChannel:
 
     kind: str = "whatsapp"
     # The pair rate of wire format 1.14: about one message in six seconds, of which 45 may be borrowed.
+    is_idempotent = False
     pair_burst: int | None = 45
     pair_seconds: float = 6.0
 
