@@ -24,6 +24,8 @@ ConfigOption = Annotated[
     ),
 ]
 
+AccountOption = Annotated[str, typer.Option("--account", metavar="NAME", help="The account it belongs to.")]
+
 
 def read_settings(
     config: Path | None, *, built_in: Mapping[str, object] | None = None, faults: Sequence[str] = ()

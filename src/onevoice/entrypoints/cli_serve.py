@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -12,6 +12,7 @@ from onevoice.entrypoints.cli_options import ConfigOption, read_api_token, read_
 from onevoice.errors import AddressUnusable
 
 if TYPE_CHECKING:
+    from onevoice.entrypoints.operators import Operators
     from onevoice.settings import Settings
 
 HostOption = Annotated[str, typer.Option("--host", metavar="H", help="The address to listen on.")]
@@ -66,12 +67,24 @@ def demo(*, config: ConfigOption = None, host: HostOption = "127.0.0.1", port: P
     Example: onevoice demo --port 8081
     """
     settings = read_settings(config, built_in=DEMO_SETTINGS)
+    login = ""
+
+    async def prepare(operators: Operators) -> None:
+        from onevoice.entrypoints.operators.demo import DEMO_NAME, prepare_demo_operator
+
+        nonlocal login
+        password = await prepare_demo_operator(operators, settings.database.data_dir.expanduser())
+        login = f"name {DEMO_NAME}, password {password}"
 
     def announce(url: str) -> None:
         typer.echo(f"onevoice listens on {url}; Ctrl-C stops it")
+        for channel in settings.channels:
+            if channel.kind == "webchat":
+                typer.echo(f"  write as a customer:    {url}/chat/{channel.name}")
+        typer.echo(f"  answer as an operator:  {url}/console ({login})")
         typer.echo("ready")
 
-    _run(settings, host=host, port=port, ready=announce)
+    _run(settings, host=host, port=port, ready=announce, prepare=prepare)
 
 
 def role_faults(role: str) -> list[str]:
@@ -83,14 +96,25 @@ def role_faults(role: str) -> list[str]:
     return ["--role: no such role; leave it out, one process does everything (all)"]
 
 
-def _run(settings: Settings, *, host: str, port: int, ready: Callable[[str], None]) -> NoReturn:
+def _run(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    prepare: Callable[[Operators], Awaitable[None]] | None = None,
+) -> NoReturn:
     refuse_unusable_address(host, port)
 
     import uvloop
 
     from onevoice.entrypoints.serve import serve as serve_application
 
-    status = uvloop.run(serve_application(settings, host=host, port=port, ready=ready, api_token=read_api_token()))
+    status = uvloop.run(
+        serve_application(
+            settings, host=host, port=port, ready=ready, api_token=read_api_token(), prepare=prepare
+        )
+    )
     raise typer.Exit(status)
 
 

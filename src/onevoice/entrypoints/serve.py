@@ -7,7 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +49,7 @@ class Site:
         # The feed reads the journal of every account once, and hands each reader its own account's entries.
         self.feed = JournalFeed(runtime.database)
         passwords = Passwords()
-        operators = Operators(
+        self.operators = Operators(
             runtime.database, clock=runtime.clock, chance=runtime.chance, passwords=passwords
         )
         self.sessions = Sessions(runtime.database, clock=runtime.clock, passwords=passwords)
@@ -66,7 +66,9 @@ class Site:
                 runtime=replace(runtime, database=application.api_database),
                 clock=runtime.clock,
                 telemetry=runtime.telemetry,
-                authenticator=OperatorAuthenticator(runtime.database, operators, environment_token=api_token),
+                authenticator=OperatorAuthenticator(
+                    runtime.database, self.operators, environment_token=api_token
+                ),
                 feed=self.feed,
                 canonical_aliases=canonical_aliases,
                 accepting=lambda: self.accepting,
@@ -116,18 +118,26 @@ class Site:
 
 
 async def serve(
-    settings: Settings, *, host: str, port: int, ready: Callable[[str], None], api_token: str | None = None
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    api_token: str | None = None,
+    prepare: Callable[[Operators], Awaitable[None]] | None = None,
 ) -> int:
     """Run until SIGTERM or Ctrl-C, then drain; returns the exit status.
 
-    ``ready`` is told the URL once traffic is accepted. ``api_token`` is an administrator's of the account
-    ``default``.
+    ``ready`` is told the URL once traffic is accepted, after ``prepare``. ``api_token`` is an administrator's of
+    the account ``default``.
     """
     configure_logging()
     stop = _stop_signal()
     async with open_application(settings) as application:
         worker = Worker(application.runtime)
         site = Site(application, worker, api_token=api_token)
+        if prepare is not None:
+            await prepare(site.operators)
         async with site.feed, _listening(site, host, port) as url:
             worker.start()
             ready(url)

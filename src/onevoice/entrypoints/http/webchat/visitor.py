@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 from pathlib import Path
 
+from onevoice.entrypoints.secret_file import read_or_make
 from onevoice.errors import ConfigurationError
 from onevoice.vocabulary import ChannelName
 
@@ -22,21 +22,7 @@ _VISITOR = re.compile(r"[0-9a-f]{32}")
 def load_visitor_secret(data_dir: Path) -> bytes:
     """The key that signs visitors' cookies, made once and kept in ``data_dir``."""
     path = data_dir / "webchat_secret"
-    if not path.exists():
-        data_dir.mkdir(parents=True, exist_ok=True)
-        fresh = data_dir / f".webchat_secret.{secrets.token_hex(8)}"
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(_SECRET_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            # A link never replaces: of two processes that start at once, both read the first one's key.
-            path.hardlink_to(fresh)
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    secret = path.read_bytes()
+    secret = read_or_make(path, lambda: secrets.token_bytes(_SECRET_BYTES))
     if len(secret) < _SECRET_BYTES:
         fault = f"{path.name} in data_dir is damaged; delete it, every webchat visitor then becomes new"
         raise ConfigurationError([fault])
