@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from onevoice.entrypoints import cli_database, cli_doctor, cli_serve
+from onevoice.entrypoints import cli_database, cli_doctor, cli_operator, cli_parked, cli_serve
 from onevoice.errors import ConfigurationError, OnevoiceError
 
 # Without markup, help needs no rich and shows in a tenth of a second.
@@ -59,6 +59,8 @@ application.command()(cli_database.migrate)
 application.command()(cli_doctor.doctor)
 application.command()(cli_database.backup)
 application.command()(cli_database.restore)
+application.add_typer(cli_operator.application, name="operator")
+application.add_typer(cli_parked.application, name="parked")
 
 
 def main() -> NoReturn:
