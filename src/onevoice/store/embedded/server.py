@@ -56,9 +56,10 @@ _SETTINGS = {
 class EmbeddedServer:
     """One user's handle on the server of a `data_dir`. The functions block: call them in a thread."""
 
-    def __init__(self, *, dsn: str, folders: _Folders, users: FileLock) -> None:
+    def __init__(self, *, dsn: str, folders: _Folders, users: FileLock, socket_folder: Path) -> None:
         self.dsn = dsn
         self._folders = folders
+        self._socket_folder = socket_folder
         self._users = users
         self._stopping = threading.Lock()
         self._stopped = False
@@ -82,6 +83,21 @@ class EmbeddedServer:
             raise EmbeddedServerFailed(
                 f"the embedded PostgreSQL cannot use {error.filename or data_dir}: {error.strerror}"
             ) from None
+
+    def revive(self) -> bool:
+        """Start the server again if none of its processes lives any more; true when it had to.
+
+        It comes back at the same address: whoever is connected to it only has to connect again.
+        """
+        with FileLock(self._folders.server_lock) as server:
+            if not server.try_exclusive():
+                return False
+        with self._stopping, FileLock(self._folders.start_lock) as starting:
+            if self._stopped or not starting.wait_exclusive(seconds_max=_START_SECONDS_MAX):
+                return False
+            user = choose_system_user(self._folders.cluster)
+            _ensure_running(self._folders, user, revived=self._socket_folder)
+        return True
 
     def stop(self) -> None:
         """Let go of the server; the last one out stops it and returns when it has ended."""
@@ -117,7 +133,7 @@ class EmbeddedServer:
             raise
         host = quote(str(socket_folder), safe="/")
         dsn = f"postgresql://postgres@/{_DATABASE}?host={host}&port={_PORT}"
-        return cls(dsn=dsn, folders=folders, users=users)
+        return cls(dsn=dsn, folders=folders, users=users, socket_folder=socket_folder)
 
 
 @contextmanager
@@ -212,8 +228,8 @@ def _create_cluster(folders: _Folders, user: SystemUser | None) -> None:
     _sync_folder(folders.data_dir)
 
 
-def _ensure_running(folders: _Folders, user: SystemUser | None) -> Path:
-    """The socket's folder of the running server."""
+def _ensure_running(folders: _Folders, user: SystemUser | None, *, revived: Path | None = None) -> Path:
+    """The socket's folder of the running server; ``revived`` is the one of a server that ended unasked."""
     with FileLock(folders.server_lock) as server:
         for _ in attempts(_START_SECONDS_MAX):
             no_process_lives = server.try_exclusive()
@@ -222,24 +238,29 @@ def _ensure_running(folders: _Folders, user: SystemUser | None) -> Path:
             if ready is not None:
                 return ready
             if no_process_lives:
-                return _start_server(folders, user, server)
+                return _start_server(folders, user, server, revived=revived)
             # It is still starting or stopping: somebody was killed meanwhile.
             pause()
     raise EmbeddedServerFailed(f"PostgreSQL in {folders.data_dir} neither starts nor ends; see {folders.log}")
 
 
-def _start_server(folders: _Folders, user: SystemUser | None, server: FileLock) -> Path:
+def _start_server(
+    folders: _Folders, user: SystemUser | None, lock: FileLock, *, revived: Path | None
+) -> Path:
     # No process of an earlier server lives, so its pid files are stale, even if the number is in use again.
-    for stale in ("postmaster.pid", f".s.PGSQL.{_PORT}.lock", f".s.PGSQL.{_PORT}"):
-        (folders.cluster / stale).unlink(missing_ok=True)
+    (folders.cluster / "postmaster.pid").unlink(missing_ok=True)
+    for stale in (f".s.PGSQL.{_PORT}.lock", f".s.PGSQL.{_PORT}"):
+        ((revived or folders.cluster) / stale).unlink(missing_ok=True)
     if user is not None:
         let_read(user, program_folder().parent)
         let_pass(user, folders.data_dir)
     if folders.log.exists() and folders.log.stat().st_size > _LOG_BYTES_MAX:
         folders.log.replace(folders.log.with_suffix(".log.old"))
     log_bytes = folders.log.stat().st_size if folders.log.exists() else 0
-    socket_folder = _choose_socket_folder(folders.cluster, user)
-    _start_keeper(folders, user, socket_folder)
+    socket_folder = revived or _choose_socket_folder(folders.cluster, user)
+    if revived is None:
+        # The keeper of the first start lives as long as its users do, and is not started twice.
+        _start_keeper(folders, user, socket_folder)
     settings = {**_SETTINGS, "unix_socket_directories": str(socket_folder)}
     options = shlex.join([part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
     done = run_program(
@@ -252,7 +273,7 @@ def _start_server(folders: _Folders, user: SystemUser | None, server: FileLock) 
         user=user,
         # Relative paths: pg_ctl hands them to a shell in double quotes.
         folder=folders.data_dir,
-        inherit=[server.descriptor],
+        inherit=[lock.descriptor],
         seconds_max=_START_SECONDS_MAX + 10,
     )
     if done.returncode != 0:
