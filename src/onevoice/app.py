@@ -20,6 +20,7 @@ from onevoice.adapters.channels.whatsapp import WhatsAppChannel
 from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.adapters.clock import SystemClock
 from onevoice.adapters.receiver import WebhookReceiver
+from onevoice.adapters.triage.module import load_decider
 from onevoice.adapters.wakeup.in_process import InProcessWakeup
 from onevoice.errors import ConfigurationError
 from onevoice.flow.gate.policy import Rule
@@ -230,4 +231,6 @@ def build_decider(settings: Settings) -> Decider:
         from onevoice.adapters.triage.rules import RulesDecider
 
         return RulesDecider()
-    raise ConfigurationError([f"triage.use: {use!r} is not built yet; use rules"])
+    if use == "llm":
+        raise ConfigurationError(["triage.use: llm is not built yet; use rules, or your own module:function"])
+    return load_decider(use, settings.folder)

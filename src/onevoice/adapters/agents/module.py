@@ -7,18 +7,14 @@ What an attribute may be is decided in ``_as_agent`` alone: an object that imple
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
-import sys
-import traceback
 from collections.abc import Awaitable, Callable
-from difflib import get_close_matches
 from pathlib import Path
-from types import ModuleType
 from typing import cast
 
 from onevoice.errors import AgentError, ConfigurationError
 from onevoice.ports.agent import Agent
+from onevoice.settings.attribute import attribute_fault, import_attribute
 from onevoice.vocabulary import OutgoingMessage, Proposal, TurnContext
 
 AgentFunction = Callable[[TurnContext], Awaitable[Proposal | str]]
@@ -71,48 +67,7 @@ class FunctionAgent:
 
 def load_agent(use: str, folder: Path) -> Agent:
     """Import ``use`` with ``folder`` first on the path; raises ``ConfigurationError`` with one line."""
-    module_name, colon, attribute = use.partition(":")
-    if not (colon and all(part.isidentifier() for part in f"{module_name}.{attribute}".split("."))):
-        raise _fault(use, "is no reference", 'write "module:attribute", for example "bot:answer"')
-    found = _find(use, _import(use, module_name, folder), attribute)
-    return _as_agent(use, found)
-
-
-def _import(use: str, module_name: str, folder: Path) -> ModuleType:
-    first = str(folder.resolve())
-    if first not in sys.path[:1]:
-        sys.path.insert(0, first)
-    importlib.invalidate_caches()
-    try:
-        return importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
-            expected = Path(first, *module_name.split(".")).with_suffix(".py")
-            raise _fault(
-                use,
-                f'names a module "{error.name}" that is not there',
-                f"write {expected} or correct the name",
-            ) from None
-        raise _fault(
-            use,
-            f'imports "{error.name}", which is not installed',
-            f"install it beside onevoice ({_place(error)})",
-        ) from error
-    except Exception as error:
-        what = type(error).__name__
-        raise _fault(use, f"cannot be imported: {what} at {_place(error)}", "mend that line") from error
-
-
-def _find(use: str, module: ModuleType, attribute: str) -> object:
-    found: object = module
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            names = [name for name in dir(found) if not name.startswith("_")]
-            near = get_close_matches(part, names, n=1)
-            meant = f'did you mean "{near[0]}"?' if near else f"define it as {_WANTED}"
-            raise _fault(use, f'finds no "{part}" in {module.__file__ or module.__name__}', meant)
-        found = getattr(found, part)
-    return found
+    return _as_agent(use, import_attribute("agent.use", use, folder, wanted=_WANTED))
 
 
 def _as_agent(use: str, found: object) -> Agent:
@@ -152,14 +107,5 @@ def _takes_one_argument(found: Callable[..., object]) -> bool:
     return True
 
 
-def _place(error: BaseException) -> str:
-    if isinstance(error, SyntaxError) and error.filename is not None:
-        return f"{error.filename}:{error.lineno}"
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
-    ]
-    return f"{frames[-1].filename}:{frames[-1].lineno}"
-
-
 def _fault(use: str, found: str, right: str) -> ConfigurationError:
-    return ConfigurationError([f'agent.use: "{use}" {found}; {right}'])
+    return attribute_fault("agent.use", use, found, right)
