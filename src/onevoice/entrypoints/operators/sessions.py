@@ -75,7 +75,7 @@ class Sessions:
 
         Unknown names, wrong passwords and disabled operators are refused alike, after the same work.
         """
-        known_as = unicodedata.normalize("NFC", name)[:_NAME_CHARS_MAX].replace("\x00", "")
+        known_as = _storable(name)
         self._limit(address, f"{account}\n{known_as}")
         rows = await self._database.run("sign_in", SQL["read_operator_by_name"], account, known_as)
         row = rows[0] if rows and rows[0]["disabled_at"] is None else None
@@ -128,6 +128,12 @@ class Sessions:
         if not made:
             raise SignInRefused
         return SignedIn(session=_session(row, row["id"], csrf_token), secret=secret)
+
+
+def _storable(name: str) -> str:
+    """What was typed as a name, as one that could be looked up; what could not be kept belongs to nobody."""
+    normal = unicodedata.normalize("NFC", name[:_NAME_CHARS_MAX])
+    return normal.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _session(row: Row, operator_id: object, csrf_token: str) -> Session:
