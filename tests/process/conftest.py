@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import tempfile
@@ -16,6 +17,7 @@ from onevoice.testing import LoopbackGraph
 from tests.postgres import TestServer, run
 from tests.process.door import Door
 from tests.process.server import Sections, Server, configure
+from tests.store.embedded_process import ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,8 @@ async def embedded_place(graph: LoopbackGraph) -> AsyncIterator[Place]:
     folder = Path(tempfile.mkdtemp(prefix="onevoice-serve-"))
     async with _place(graph, "", folder) as made:
         yield made
+    # After a kill its keeper stops the database a moment later.
+    assert await asyncio.to_thread(ends, folder / ".onevoice")
     shutil.rmtree(folder)
 
 
