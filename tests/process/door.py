@@ -35,14 +35,14 @@ class Door:
     ) -> None:
         await self._http.aclose()
 
-    def message(self, text: str = "oi", *, contact: str = ANA, **changes: object) -> Json:
+    def message(self, text: str | None = "oi", *, contact: str = ANA, **changes: object) -> Json:
         """A message item as Meta sends it; ``changes`` of None remove a key."""
         item: Json = {
             "from": contact,
             "id": f"{self._prefix}.{next(self._numbers)}",
             "timestamp": str(now_seconds()),
             "type": "text",
-            "text": {"body": text},
+            "text": None if text is None else {"body": text},
             **{key.rstrip("_"): value for key, value in changes.items()},
         }
         return {key: value for key, value in item.items() if value is not None}

@@ -165,11 +165,11 @@ class Server:
     async def ended(self, *, seconds_max: float = END_SECONDS_MAX) -> int:
         """Wait for its end; returns the exit status."""
 
-        async def look() -> tuple[int] | None:
-            status = self.process.poll()
-            return None if status is None else (status,)
+        async def look() -> bool:
+            return self.process.poll() is not None
 
-        return (await eventually(look, "serve ends", seconds_max=seconds_max))[0]
+        await eventually(look, "serve ends", seconds_max=seconds_max)
+        return int(self.process.returncode)
 
     async def killed(self) -> None:
         self.kill()

@@ -130,20 +130,26 @@ async def test_an_unknown_shape_is_kept_and_answered_with_200(
     assert await counted(shared_server, "select count(*) from unknown_event") == before + 1
 
 
-async def test_an_item_that_the_database_refuses_is_kept_as_bytes(
-    shared: Door, shared_server: SharedServer, shared_graph: LoopbackGraph
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a\x00b", "a\ufffdb"), ("\ud83d", "\ufffd"), ("x" * 300_000, "x" * 300_000)],
+    ids=["NUL", "half a surrogate pair", "long"],
+)
+async def test_a_text_that_the_database_cannot_hold_is_kept_in_its_raw_bytes(
+    shared: Door, shared_server: SharedServer, shared_graph: LoopbackGraph, text: str, shown: str
 ) -> None:
-    """A NUL in a name or a text takes neither its neighbour nor the webhook down."""
-    contact = "5521900000010"
-    odd = shared.message("a\x00b", contact="5521900000011")
-    status = await shared.deliver(odd, shared.message("oi", contact=contact))
+    """It takes neither its neighbour nor the webhook down; the signs that cannot be stored are replaced."""
+    contact, neighbour = f"5521{910_000_000 + len(text)}", f"5521{920_000_000 + len(text)}"
+    odd = shared.message(text, contact=contact)
+
+    status = await shared.deliver(odd, shared.message("oi", contact=neighbour))
 
     assert status == 200
-    await shared.reaches("outbound", "sent", contact=contact)
-    kept = "select count(*) from unknown_event where position($1::bytea in raw) > 0"
-    stored = "select count(*) from inbound_message where external_id = $1"
-    assert await counted(shared_server, kept, odd["id"].encode()) == 1
-    assert await counted(shared_server, stored, odd["id"]) == 0
+    await shared.reaches("outbound", "sent", contact=neighbour)
+    [stored] = await shared.timeline(contact, kind="inbound")
+    assert stored["text"] == shown
+    raw = "select count(*) from inbound_message where external_id = $1 and length(raw) > $2"
+    assert await counted(shared_server, raw, odd["id"], len(text)) == 1
 
 
 async def test_a_compressed_body_is_refused(shared: Door) -> None:

@@ -133,11 +133,11 @@ async def test_6_odd_types_are_stored_and_run_the_agent_only_for_words(
     shared: Door, shared_graph: LoopbackGraph, contact: str
 ) -> None:
     """[6] An interactive without its key, a reaction without emoji and a new type are told apart and kept."""
-    bare = shared.message(contact=contact, type="interactive", text=None)
+    bare = shared.message(None, contact=contact, type="interactive")
     reaction = shared.message(
-        contact=contact, type="reaction", text=None, reaction={"message_id": "wamid.EXAMPLE.OUT.0001"}
+        None, contact=contact, type="reaction", reaction={"message_id": "wamid.EXAMPLE.OUT.0001"}
     )
-    new = shared.message(contact=contact, type="totally_new", text=None, totally_new={"x": 1})
+    new = shared.message(None, contact=contact, type="totally_new", totally_new={"x": 1})
 
     assert await shared.deliver(bare, reaction, new, errors=[{"code": 131000, "title": "odd"}]) == 200
     await shared.say("oi", contact=contact)
