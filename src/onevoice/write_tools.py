@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -227,7 +228,7 @@ def _as_json(result: object) -> object:
     from pydantic_core import to_jsonable_python
 
     try:
-        kept = _cleaned(to_jsonable_python(result, fallback=str, inf_nan_mode="strings"))
+        kept = _cleaned(to_jsonable_python(result, fallback=str))
         text = json.dumps(kept, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError):
         kept = text = _cleaned(str(result))
@@ -235,9 +236,11 @@ def _as_json(result: object) -> object:
 
 
 def _cleaned(value: Any) -> Any:
-    """Without what the database cannot hold: NUL and halves of surrogate pairs."""
+    """Without what the database cannot hold: NUL, halves of surrogate pairs, numbers that are none."""
     if isinstance(value, str):
         return value.replace("\x00", "").encode("utf-8", "replace").decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, dict):
         entries = cast("dict[object, object]", value)
         return {_cleaned(str(name)): _cleaned(entry) for name, entry in entries.items()}
