@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from uuid import uuid5
 
 import pytest
 
@@ -104,7 +103,17 @@ async def test_of_ten_that_add_a_name_at_once_one_does(door: Door) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", " ana", "ana ", "a\nb", "a\x00b", "a" * 101, "automation", str(uuid5(new_id(), "x")), "\u200bana"],
+    [
+        "",
+        " ana",
+        "ana ",
+        "a\nb",
+        "a\x00b",
+        "a" * 101,
+        "automation",
+        "0190a4c2-7f3e-7b11-8a52-0d9f6a1c2e44",
+        "\u200bana",
+    ],
 )
 async def test_an_unusable_name_is_refused(door: Door, name: str) -> None:
     """Neither empty, nor invisible, nor like an id, nor the automation's."""
