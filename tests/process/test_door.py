@@ -132,7 +132,7 @@ async def test_an_unknown_shape_is_kept_and_answered_with_200(
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("a\x00b", "a\ufffdb"), ("\ud83d", "\ufffd"), ("x" * 300_000, "x" * 300_000)],
+    [("a\x00b", "a\ufffdb"), ("\ud83d", "\ufffd"), ("x" * 60_000, "x" * 60_000)],
     ids=["NUL", "half a surrogate pair", "long"],
 )
 async def test_a_text_that_the_database_cannot_hold_is_kept_in_its_raw_bytes(
