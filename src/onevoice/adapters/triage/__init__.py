@@ -1,0 +1,1 @@
+"""Deciders about a sealed reply that a newer message overtook."""
