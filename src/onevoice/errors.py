@@ -184,3 +184,11 @@ class EffectUnknown(OnevoiceError):
 
 class EffectSettled(OnevoiceError):
     """The effect has another outcome already, or was never started; what is recorded stays."""
+
+
+class SimulationFailed(OnevoiceError):
+    """The scenarios cannot be played on this machine; the sentence says why."""
+
+
+class ScenarioStuck(OnevoiceError):
+    """Something did not happen without which the rest of a scenario makes no sense."""

@@ -27,7 +27,9 @@ class Finished:
         return self.err.splitlines()
 
 
-def run_command(folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Finished:
+def run_command(
+    folder: Path, *arguments: str, environ: Mapping[str, str] | None = None, seconds_max: float = 50
+) -> Finished:
     """Run it to its end, without the caller's environment; it must show no planted secret."""
     done = subprocess.run(
         [sys.executable, "-m", "onevoice", *arguments],
@@ -36,7 +38,7 @@ def run_command(folder: Path, *arguments: str, environ: Mapping[str, str] | None
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=seconds_max,
     )
     assert PLANTED not in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr, done.stderr

@@ -14,7 +14,7 @@ from onevoice.entrypoints.cli import application
 from tests.architecture.project import ROOT
 from tests.cli.command import PLANTED, run_command
 
-_COMMANDS = ["serve", "demo", "migrate", "doctor"]
+_COMMANDS = ["serve", "demo", "simulate", "migrate", "doctor"]
 _BAD = f"""
 [turns]
 debounce_second = 3

@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from onevoice.entrypoints import cli_database, cli_doctor, cli_operator, cli_parked, cli_serve
+from onevoice.entrypoints import cli_database, cli_doctor, cli_operator, cli_parked, cli_serve, cli_simulate
 from onevoice.errors import ConfigurationError, OnevoiceError
 
 # Without markup, help needs no rich and shows in a tenth of a second.
@@ -55,6 +55,7 @@ def onevoice(
 
 application.command()(cli_serve.serve)
 application.command()(cli_serve.demo)
+application.command()(cli_simulate.simulate)
 application.command()(cli_database.migrate)
 application.command()(cli_doctor.doctor)
 application.command()(cli_database.backup)

@@ -48,8 +48,7 @@ async def _read_texts(play: Play) -> dict[str, str]:
 
 
 def _call_lines(call: AgentCall) -> list[Line]:
-    count = len(call.texts)
-    asked = f"reads {count} message{'' if count == 1 else 's'}"
+    asked = f"reads {_messages(len(call.texts))}"
     answered = " + ".join(f"“{text}”" for text in call.answers) or "nothing"
     if call.ended_at is None:
         return [(call.began_at, "agent", asked, "its answer never came")]
@@ -64,8 +63,8 @@ def _call_lines(call: AgentCall) -> list[Line]:
 def _journal_line(event: Event, texts: dict[str, str]) -> list[tuple[str, str, str]]:
     match event.kind, event.state:
         case "turn", "running":
-            attempt = event.data.get("attempt")
-            return [("turn", f"claims {event.data.get('messages')}", _attempt(attempt))]
+            claimed = _messages(event.data.get("messages"))
+            return [("turn", f"claims {claimed}", _attempt(event.data.get("attempt")))]
         case "turn", _:
             return [("gate", event.state, _unless_same(event))]
         case "triage", "held":
@@ -82,6 +81,10 @@ def _journal_line(event: Event, texts: dict[str, str]) -> list[tuple[str, str, s
             return [("effect", f"{event.data.get('tool')} {event.state}", event.reason)]
         case _:
             return []
+
+
+def _messages(count: object) -> str:
+    return "1 message" if count == 1 else f"{count} messages"
 
 
 def _attempt(attempt: object) -> str:

@@ -65,7 +65,7 @@ async def _correction_after_write(play: Play) -> None:
     await play.got(2)
     await play.quiet()
     play.expect_received(_FRIDAY_BOOKED, _SATURDAY_ASKED)
-    play.expect_ended("turn", "sealed", "sealed")
+    play.expect_ended("turn", "sealed", "answered")
     done = play.events("effect", "done")
     play.expect("Friday is booked once", len(done) == 1, found=f"{len(done)} ×")
     play.expect(

@@ -11,6 +11,7 @@ import httpx2
 from onevoice.entrypoints.simulate.conversation_agent import AgentCall, Json, answering_each, saying
 from onevoice.entrypoints.simulate.play import Play
 from onevoice.entrypoints.simulate.scenario import Scenario, Venue
+from onevoice.entrypoints.simulate.stopwatch import wall_seconds
 from onevoice.testing import Gate
 from onevoice.testing.graph_server import Hang
 
@@ -53,12 +54,14 @@ async def _during_send(play: Play) -> None:
     ana = play.operator("Ana")
     await play.say(_QUESTION)
     await play.journalled("turn", "sealed")
-    await play.stage.wait_for(lambda: bool(play.received), seconds_max=15.0)
+    await play.got()
+    play.note(wall_seconds(), "channel", "its answer to the call does not come", "the call hangs")
     taken = cast("dict[str, Any]", (await ana.take()).json())
     state: str = taken["authority"]["state"]
     owner = name_of(taken["authority"]["owner"])
     play.expect("HANDOFF_PENDING while the call hangs", state == "HANDOFF_PENDING", found=state)
     play.expect("the owner is named already", owner == "Ana", found=owner)
+    play.note(wall_seconds(), "channel", "answers the call", "accepted")
     wire.open()
     await play.journalled("authority", "HUMAN_ACTIVE")
     # Longer than the interval between the parts: the second one had its chance.
