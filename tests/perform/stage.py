@@ -18,7 +18,7 @@ from onevoice.flow.gate.perform import prepare, settle
 from onevoice.flow.inbound.intake import Intake
 from onevoice.flow.inbound.perform import Received
 from onevoice.flow.operator.perform import SealedMessage, seal_operator_message
-from onevoice.flow.outbox.begin import begin_sends
+from onevoice.flow.outbox.begin import Begun, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
 from onevoice.flow.proposal.perform import ask
 from onevoice.flow.runtime import Runtime
@@ -26,6 +26,7 @@ from onevoice.flow.sweep.perform import sweep
 from onevoice.flow.triage.perform import claim_triage, conclude
 from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import claim
+from onevoice.ports.channel import Delivery, Outcome, StatusItem
 from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
@@ -148,6 +149,54 @@ class Stage:
     async def authority(self) -> tuple[str, int]:
         row = await self.conversation()
         return row["authority_state"], row["authority_version"]
+
+    async def begin(self) -> list[Begun]:
+        """Start what may leave, as a dispatcher whose calls have not come back yet."""
+        return await begin_sends(self.runtime, limit=100)
+
+    async def finish(self, begun: Begun, outcome: Outcome) -> OutboundState:
+        return (await finish_sends(self.runtime, [Finished(begun=begun, outcome=outcome)]))[0]
+
+    async def status(self, external_id: str, status: str, **fields: object) -> None:
+        """What the channel says of a message, through the door a webhook takes."""
+        await self.webhook({"id": external_id, "status": status, **fields})
+
+    async def report(self, *items: StatusItem) -> None:
+        """The same with everything a real channel's status may carry, such as a classified error."""
+        await self.intake.take(self.channel, items)
+
+    async def register_channel(self, *channels: RecordingChannel) -> None:
+        """The rows that a process writes when it starts."""
+        for channel in channels or (self.channel,):
+            await self.owner.execute(
+                "insert into channel (account_id, name, kind) values ($1, $2, $3)",
+                channel.account,
+                channel.name,
+                channel.kind,
+            )
+
+    async def entries(self, kind: str) -> list[tuple[str | None, str | None]]:
+        """The journal's lines of one kind, oldest first, as (state, reason)."""
+        rows = await self.owner.fetch("select state, reason from journal where kind = $1 order by id", kind)
+        return [(row["state"], row["reason"]) for row in rows]
+
+    def count(self, metric: str, **labels: str) -> float:
+        """A counter's value; labels left out are summed over."""
+        family: Any = getattr(self.runtime.telemetry, metric)
+        return sum(
+            sample.value
+            for collected in family.collect()
+            for sample in collected.samples
+            if sample.name.endswith("_total") and labels.items() <= sample.labels.items()
+        )
+
+    @property
+    def all_sent(self) -> list[Delivery]:
+        """What customers got to see on any channel of this stage."""
+        channels = list(self.runtime.channels.values())
+        return [
+            sent for channel in channels if isinstance(channel, RecordingChannel) for sent in channel.sent
+        ]
 
     async def rows(self, table: str, columns: str = "*") -> list[dict[str, Any]]:
         order = "seq" if table in ("inbound_message", "outbound_message") else "1"
