@@ -86,7 +86,9 @@ class Stage:
         """Begin, deliver and finish whatever may leave now."""
         begun = await begin_sends(self.runtime, limit=100)
         if begun:
-            outcomes = await asyncio.gather(*(self.channel.deliver(attempt.delivery) for attempt in begun))
+            outcomes = await asyncio.gather(
+                *(self.runtime.channels[attempt.channel].deliver(attempt.delivery) for attempt in begun)
+            )
             finished = [
                 Finished(begun=attempt, outcome=outcome)
                 for attempt, outcome in zip(begun, outcomes, strict=True)
