@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from tests.conftest import Connection
 
 
+# Who gives the commands of the runtime itself.
+AUTOMATION = Actor(operator=None, is_admin=True)
+
+
 class Stage:
     """One conversation's world. ``owner`` looks at the tables as a superuser."""
 

@@ -9,7 +9,7 @@ import pytest
 from onevoice.errors import AgentError
 from onevoice.flow.authority.decide import Command
 from onevoice.vocabulary import OutgoingMessage, Proposal
-from tests.perform.stage import Stage
+from tests.perform.stage import AUTOMATION, Stage
 
 
 async def _tries(stage: Stage, seconds: float) -> list[float]:
@@ -128,8 +128,8 @@ async def test_a_human_who_returns_the_conversation_ends_the_back_off(stage: Sta
     await stage.customer("oi")
     await stage.after(5.0)
     await stage.owner.execute("update conversation set agent_failure_count = 9")
-    await stage.command(Command.REQUEST_HANDOFF, is_admin=True)
-    await stage.command(Command.RELEASE, is_admin=True)
+    await stage.command(Command.REQUEST_HANDOFF, AUTOMATION)
+    await stage.command(Command.RELEASE, AUTOMATION)
     await stage.run()
 
     assert stage.sent == ["Certo!"]

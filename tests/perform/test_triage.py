@@ -11,7 +11,7 @@ from onevoice.flow.authority.decide import Command
 from onevoice.flow.triage.perform import Asked, claim_triage, conclude
 from onevoice.testing.manual_clock import START
 from onevoice.vocabulary import OutgoingMessage, Proposal, TriageDecision, TriageRequest
-from tests.perform.stage import Stage
+from tests.perform.stage import AUTOMATION, Stage
 
 HELD = {"turns": {"debounce_seconds": 0.0}, "outbox": {"hold_seconds": 0.6}}
 A, B = "Adiciona uma pizza de calabresa", "E uma Coca 2L também"
@@ -196,7 +196,7 @@ async def test_a_takeover_beats_a_decision(stage: Stage) -> None:
     """Authority beats all of it: what triage says of a revoked reply decides nothing."""
     await _overtaken(stage)
     (asked,) = await claim_triage(stage.runtime, limit=10)
-    await stage.command(Command.REQUEST_HANDOFF, is_admin=True)
+    await stage.command(Command.REQUEST_HANDOFF, AUTOMATION)
     stage.decider.script(TriageDecision.RELEASE_FIRST)
     assert await conclude(stage.runtime, asked) is None
     await _play(stage)

@@ -10,7 +10,7 @@ from onevoice.flow.authority.decide import Command
 from onevoice.ports.channel import ContactRef, ItemKind, MessageItem, Refused
 from onevoice.vocabulary import ErrorAction, OutgoingMessage, Proposal, TriageDecision
 from tests.decide.facts import error
-from tests.perform.stage import Stage
+from tests.perform.stage import AUTOMATION, Stage
 
 HOURS = timedelta(hours=1).total_seconds()
 THREE = Proposal(messages=tuple(OutgoingMessage(text=text) for text in ("um", "dois", "três")))
@@ -139,8 +139,8 @@ async def test_a_refused_reply_has_not_begun(stage: Stage) -> None:
 async def test_a_reply_of_an_earlier_authority_never_comes_back(stage: Stage) -> None:
     """Parked, taken, released: the old epoch's reply is an operator's to release, not triage's (I1)."""
     await _parked(stage)
-    await stage.command(Command.REQUEST_HANDOFF, is_admin=True)
-    await stage.command(Command.RELEASE, is_admin=True)
+    await stage.command(Command.REQUEST_HANDOFF, AUTOMATION)
+    await stage.command(Command.RELEASE, AUTOMATION)
     await _writes(stage, 2, "ainda está aí?")
     await stage.after(5.0)
 
