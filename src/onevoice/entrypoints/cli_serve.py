@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from onevoice.entrypoints.cli_options import ConfigOption, read_api_token, read_settings
+from onevoice.entrypoints.demo_opening import opening
 from onevoice.errors import AddressUnusable
 
 if TYPE_CHECKING:
@@ -77,11 +78,9 @@ def demo(*, config: ConfigOption = None, host: HostOption = "127.0.0.1", port: P
         login = f"name {DEMO_NAME}, password {password}"
 
     def announce(url: str) -> None:
-        typer.echo(f"onevoice listens on {url}; Ctrl-C stops it")
-        for channel in settings.channels:
-            if channel.kind == "webchat":
-                typer.echo(f"  write as a customer:    {url}/chat/{channel.name}")
-        typer.echo(f"  answer as an operator:  {url}/console ({login})")
+        chats = [channel.name for channel in settings.channels if channel.kind == "webchat"]
+        data_dir = str(settings.database.data_dir)
+        typer.echo(opening(url, chats=chats, login=login, data_dir=data_dir))
         typer.echo("ready")
 
     _run(settings, host=host, port=port, ready=announce, prepare=prepare)
