@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from onevoice import WriteRefused
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.effect.perform import authorise, authorise_outside, finish
-from onevoice.flow.proposal.perform import ask
+from onevoice.flow.gate.decide import Failure
+from onevoice.flow.proposal.perform import ask, suggest
+from onevoice.flow.suggestion.perform import claim_drafts
 from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import abandon_drained
 from onevoice.ports.channel import OutcomeUnknown
 from onevoice.ports.writes import WriteCall
+from onevoice.store.database import Database
 from onevoice.testing import Gate
-from onevoice.vocabulary import EffectId, EffectState, TurnContext
+from onevoice.vocabulary import EffectId, EffectState, TurnContext, TurnState
 from tests.perform.clinic import Diary, count, employ, told, write_states
 from tests.perform.stage import Stage
+
+if TYPE_CHECKING:
+    from tests.conftest import Connection
 
 FRIDAY = WriteCall(tool="book", args={"day": "sexta"})
 
@@ -305,3 +311,65 @@ async def test_automation_outside_a_turn_has_the_same_fence(stage: Stage) -> Non
     assert [known.state for known in agent.contexts[0].effects] == [EffectState.STARTED]
     assert (late.state, late.reason) == (EffectState.REFUSED, "authority_revoked")
     assert count(stage, "stale_blocked", at="effect") == 1
+
+
+async def test_an_agent_that_ignores_a_refusal_is_not_believed(stage: Stage) -> None:
+    """Even when the customer has waited so long that nothing else would be discarded, and after a takeover's end."""
+    turn = await claimed(stage)
+    await stage.customer("não, sábado")
+    refused = await authorise(stage.runtime, turn.id, FRIDAY, account=turn.conversation.account)
+    assert refused.reason == "newer_message"
+    await stage.clock.advance(20.0)
+    verdict = await stage.answer(turn)
+
+    assert (verdict.state, verdict.reason) == (TurnState.DISCARDED, "newer_message")
+    await stage.run()
+    assert stage.sent == ["Certo!"]
+    assert len(stage.agent.contexts[1].messages) == 2
+
+
+async def test_a_suggestion_never_writes(database: Database, owner: Connection) -> None:
+    """While a human has the conversation the agent may think aloud, and its tools are refused."""
+    stage = Stage(database, owner, {"agent": {"suggest_to_operators": True}})
+    diary = Diary()
+
+    async def book(_: TurnContext) -> str:
+        return await diary.book("sexta")
+
+    employ(stage, book)
+    await stage.customer("sexta")
+    await stage.command(Command.TAKE, await stage.operator("bia"))
+    await stage.customer("alô?")
+    await stage.clock.advance(5.0)
+    drafts = await claim_drafts(stage.runtime, limit=10)
+    answers = [await suggest(stage.runtime, draft) for draft in drafts]
+
+    assert [answer.reason for answer in answers if isinstance(answer, Failure)] == ["write_turn_over"]
+    assert diary.booked == []
+    assert await write_states(stage) == []
+
+
+async def test_takeovers_and_writes_never_cross(stage: Stage) -> None:
+    """Whichever comes first under the lock: a write that begins delays the take, one that comes after is refused."""
+    bia = await stage.operator("bia")
+    outcomes: set[tuple[str, str]] = set()
+    for round_number in range(12):
+        turn = await claimed(stage, f"sexta {round_number}")
+        call = WriteCall(tool="book", args={"round": round_number})
+        asking = authorise(stage.runtime, turn.id, call, account=turn.conversation.account)
+        taking = stage.command(Command.TAKE, bia)
+        both = (asking, taking) if round_number % 2 else (taking, asking)
+        first, second = await asyncio.gather(*both)
+        asked, view = (first, second) if round_number % 2 else (second, first)
+        outcomes.add((asked.state, view.state))  # type: ignore[union-attr]
+        if asked.effect is not None and asked.state is EffectState.STARTED:  # type: ignore[union-attr]
+            effect = asked.effect  # type: ignore[union-attr]
+            await finish(
+                stage.runtime, turn.conversation.account, effect, state=EffectState.DONE, result=None
+            )
+        assert (await stage.authority())[0] == "HUMAN_ACTIVE"
+        await stage.command(Command.RELEASE, bia)
+        await stage.after(10.0)
+
+    assert outcomes <= {("started", "HANDOFF_PENDING"), ("refused", "HUMAN_ACTIVE")}
+    assert len(outcomes) == 2

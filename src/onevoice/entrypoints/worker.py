@@ -42,6 +42,7 @@ NOTIFY_SECONDS = 0.5
 SUGGEST_SECONDS = 0.5
 UNAVAILABLE_SECONDS = 0.5
 FAILED_SECONDS = 1.0
+CUT_SECONDS_MAX = 2.0
 
 
 @dataclass(slots=True)
@@ -192,6 +193,8 @@ class Worker:
         finally:
             if running.asking is not None:
                 running.asking.cancel()
+                # What it had asked of the write gate is settled before others look at the turn.
+                await asyncio.wait([running.asking], timeout=CUT_SECONDS_MAX)
             del self._running[turn.id]
             self._runtime.telemetry.turns_running.set(len(self._running))
 

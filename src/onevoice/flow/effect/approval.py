@@ -64,9 +64,15 @@ async def approve(
                 conversation.authority_version,
                 WRITE_SECONDS_MAX,
             )
-            reason = f"approved_by_{operator}" if operator else "approved"
             await record_effect(
-                runtime, transaction, key, effect, tool=known.tool, state="started", reason=reason
+                runtime,
+                transaction,
+                key,
+                effect,
+                tool=known.tool,
+                state="started",
+                reason="approved",
+                operator=operator,
             )
         else:
             await _refuse(runtime, transaction, conversation, known, reason=refusal)
@@ -77,14 +83,19 @@ async def approve(
 
 
 async def refuse(
-    runtime: Runtime, account: AccountId, effect: EffectId, *, reason: str = REFUSED_BY_OPERATOR
+    runtime: Runtime,
+    account: AccountId,
+    effect: EffectId,
+    *,
+    operator: OperatorId | None = None,
+    reason: str = REFUSED_BY_OPERATOR,
 ) -> EffectState:
     """End a waiting write before it begins; raises ``CommandRefused`` when it has begun."""
     async with runtime.database.transaction("refuse_write", account=account) as transaction:
         _, conversation, known = await lock_effect(runtime, transaction, account, effect)
         if known.state is not EffectState.AWAITING:
             return _settled(known, wanted=(EffectState.REFUSED,))
-        await _refuse(runtime, transaction, conversation, known, reason=reason)
+        await _refuse(runtime, transaction, conversation, known, reason=reason, operator=operator)
     return EffectState.REFUSED
 
 
@@ -170,11 +181,26 @@ async def _check(
 
 
 async def _refuse(
-    runtime: Runtime, transaction: Transaction, conversation: Conversation, known: Effect, *, reason: str
+    runtime: Runtime,
+    transaction: Transaction,
+    conversation: Conversation,
+    known: Effect,
+    *,
+    reason: str,
+    operator: OperatorId | None = None,
 ) -> None:
     key = conversation.key
     await transaction.execute(SQL["refuse_effect"], runtime.clock.now(), key.account, known.id, reason)
-    await record_effect(runtime, transaction, key, known.id, tool=known.tool, state="refused", reason=reason)
+    await record_effect(
+        runtime,
+        transaction,
+        key,
+        known.id,
+        tool=known.tool,
+        state="refused",
+        reason=reason,
+        operator=operator,
+    )
 
 
 def _settled(known: Effect, *, wanted: tuple[EffectState, ...]) -> EffectState:

@@ -9,13 +9,20 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from onevoice.errors import DatabaseUnavailable, EffectSettled, EffectUnknown, WriteBlocksLoop, WriteRefused
+from onevoice.errors import (
+    DatabaseUnavailable,
+    EffectSettled,
+    EffectUnknown,
+    OnevoiceError,
+    WriteBlocksLoop,
+    WriteRefused,
+)
 from onevoice.flow.effect.approval import await_approval, take_back
 from onevoice.flow.effect.decide import TURN_OVER, WRITE_SECONDS_MAX, effect_key
 from onevoice.flow.effect.perform import Authorised, authorise, check_call, finish
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.writes import CURRENT_GATE, Permit, WriteCall
-from onevoice.vocabulary import AccountId, EffectState, TurnContext, TurnId
+from onevoice.vocabulary import AccountId, EffectId, EffectState, TurnContext, TurnId
 
 LOG = logging.getLogger("onevoice.effect")
 UNAVAILABLE_SECONDS = 0.5
@@ -137,13 +144,25 @@ class TurnWriteGate:
             return await await_approval(self._runtime, self._account, asked, since=since)
         except BaseException:
             if asked.effect is not None:
-                self._spawn(take_back(self._runtime, self._account, asked.effect))
+                self._spawn(self._give_back(asked.effect))
             raise
 
     async def _take_back(self, asking: asyncio.Task[Authorised]) -> None:
-        authorised = await asking
+        try:
+            authorised = await asking
+        except OnevoiceError:
+            # Nothing was allowed, as far as anybody knows.
+            LOG.info("a cut call was not answered by the gate", extra={"turn_id": str(self._turn)})
+            return
         if authorised.state is EffectState.STARTED and authorised.effect is not None:
-            await take_back(self._runtime, self._account, authorised.effect)
+            await self._give_back(authorised.effect)
+
+    async def _give_back(self, effect: EffectId) -> None:
+        try:
+            await take_back(self._runtime, self._account, effect)
+        except DatabaseUnavailable:
+            # It stays begun: the end of its turn hands the conversation to a human, who finds nothing done.
+            LOG.warning("a write that was not made could not be taken back", extra={"effect_id": str(effect)})
 
     async def _finish(self, permit: Permit, state: EffectState, result: object) -> None:
         while True:

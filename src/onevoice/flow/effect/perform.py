@@ -34,7 +34,7 @@ from onevoice.flow.turn.end import read_turns
 from onevoice.ports.writes import WriteCall
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import AccountId, ConversationId, EffectId, EffectState, TurnId
+from onevoice.vocabulary import AccountId, ConversationId, EffectId, EffectState, OperatorId, TurnId
 
 SQL = load_statements(__package__)
 
@@ -137,10 +137,13 @@ async def lock_effect(
     found = await transaction.fetch_one(SQL["find_effect"], account, effect)
     if found is None:
         raise EffectUnknown
-    key = ConversationKey(account, ConversationId(found["conversation_id"]))
-    locked = await lock(transaction, [key], now=runtime.clock.now())
-    rows = await transaction.fetch(SQL["read_effect"], account, effect)
-    return key, locked[key], read_effect(rows[0])
+    while True:
+        key = ConversationKey(account, ConversationId(found["conversation_id"]))
+        locked = await lock(transaction, [key], now=runtime.clock.now())
+        [found] = await transaction.fetch(SQL["read_effect"], account, effect)
+        # Two contacts that turned out to be one: the effect has moved while this waited for the lock.
+        if found["conversation_id"] == key.id:
+            return key, locked[key], read_effect(found)
 
 
 def read_effect(row: Row) -> Effect:
@@ -177,6 +180,7 @@ async def record_effect(
     tool: str,
     state: str,
     reason: str | None,
+    operator: OperatorId | None = None,
 ) -> None:
     """One line of the journal; never the arguments: they may be a customer's words."""
     entry = Entry(
@@ -185,7 +189,7 @@ async def record_effect(
         subject=effect,
         state=state,
         reason=reason,
-        data={"tool": tool},
+        data={"tool": tool} | ({"operator": str(operator)} if operator else {}),
     )
     await record(transaction, [entry], now=runtime.clock.now())
 

@@ -11,8 +11,8 @@ from effect e
 where e.account_id = $1::text and e.id = $2::uuid;
 
 -- name: read_effect
--- Under the lock of its conversation.
-select e.id, e.turn_id, e.authority_version, e.tool, e.key, e.state, e.retry_safe, e.reason, e.result
+-- Under the lock of its conversation, which may have become another one since it was found.
+select e.conversation_id, e.id, e.turn_id, e.authority_version, e.tool, e.key, e.state, e.retry_safe, e.reason, e.result
 from effect e
 where e.account_id = $1::text and e.id = $2::uuid;
 

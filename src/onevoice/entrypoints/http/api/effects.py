@@ -228,7 +228,9 @@ async def approve_write(
 async def refuse_write(effect_id: UUID, caller: Caller, services: Services) -> EffectOutcome:
     """End a write that waits for an operator; its conversation goes to a human."""
     async with refusals_answered(services, caller.account):
-        state = await _or_unknown(refuse(services.runtime, caller.account, EffectId(effect_id)))
+        state = await _or_unknown(
+            refuse(services.runtime, caller.account, EffectId(effect_id), operator=caller.operator_id)
+        )
     return EffectOutcome(effect=effect_id, state=state)
 
 
