@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,18 +11,6 @@ from onevoice.adapters.triage.rules.normalise import Utterance
 from onevoice.adapters.triage.rules.questions import is_question, starts_with_question_word
 
 _REQUEST_START_CHARS_MAX: Final = 12
-_CUT_OFF: Final = frozenset(("que", "saying", "says", "is"))
-_YES_OR_NO: Final = frozenset(["sim", "nao", "si", "no", "yes", "yep", "claro", "sure", "tem", "ha", "hay"])
-_WE_DO: Final = {
-    "pt": re.compile(r"\w+(?:amos|emos|imos)"),
-    "es": re.compile(r"\w+(?:amos|emos|imos)"),
-    "en": re.compile(r"we"),
-}
-_PARTICIPLE: Final = {
-    "pt": re.compile(r"\w{2,}(?:ad|id)[oa]s?|feit[oa]s?|pront[oa]s?|abert[oa]s?|inclus[oa]s?"),
-    "es": re.compile(r"\w{2,}(?:ad|id)[oa]s?|hech[oa]s?|list[oa]s?|abiert[oa]s?|queda[ns]?|quedaste"),
-    "en": re.compile(r"\w{2,}ed|set|sent|done|put|see|youre|on"),
-}
 
 
 def earlier_signs(earlier: Utterance, last: Utterance, lexicon: Lexicon) -> Iterator[str]:
@@ -46,7 +33,10 @@ def _last_words_signs(earlier: Utterance, last: Utterance, lexicon: Lexicon) -> 
         yield "a_empty"
     elif not content_stems(words, lexicon) or lexicon.patterns["greeting"].fullmatch(earlier.text):
         yield "a_no_content"
-    if words and words[-1] in lexicon.words["preposition"] | lexicon.words["article"] | _CUT_OFF:
+    if (
+        words
+        and words[-1] in lexicon.words["preposition"] | lexicon.words["article"] | lexicon.lists["cut_off"]
+    ):
         yield "a_dangling"
     if 0 < len(words) <= 3:
         yield "a_short"
@@ -64,11 +54,11 @@ def reply_signs(reply: Utterance, lexicon: Lexicon) -> Iterator[str]:
         if pattern.search(reply.text):
             yield f"r_{name}"
     opening = reply.words[:2]
-    if any(word in _YES_OR_NO or _WE_DO[lexicon.language].fullmatch(word) for word in opening):
+    if any(word in lexicon.lists["yes_or_no"] or lexicon.shapes["we_do"].fullmatch(word) for word in opening):
         yield "r_answers"
     if reply.money:
         yield "r_price"
-    if any(_PARTICIPLE[lexicon.language].fullmatch(word) for word in reply.words[:6]):
+    if any(lexicon.shapes["participle"].fullmatch(word) for word in reply.words[:6]):
         yield "r_participle"
 
 

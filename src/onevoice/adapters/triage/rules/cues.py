@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -49,25 +49,6 @@ _SET_ASIDE: Final = ("reminder", "patience", "aside", "later", "topic_shift", "w
 _POLITE: Final = ("thanks", "acknowledge", "greeting", "praise", "sarcasm", "ping")
 _AT_CLAUSE_START: Final = ("cancels_clause", "keeps_clause")
 _AT_START: Final = ("dismay",)
-_PAST: Final[Mapping[str, re.Pattern[str]]] = {
-    "pt": re.compile(r"\w{2,}(?:ou|eu|iu|aram|eram|iram)|fez|deu|veio|trouxe|disse|deram|fizeram|quis"),
-    "es": re.compile(r"\w{2,}(?:aron|ieron)|hizo|dio|vino|trajo|dijo|dieron|hicieron|quiso"),
-    "en": re.compile(
-        r"\w{3,}(?<!e)ed|did|got|gave|brought|went|came|made|took|said|says|let|found|bought|sent|paid"
-    ),
-}
-_CONTINUOUS: Final[Mapping[str, re.Pattern[str]]] = {
-    "pt": re.compile(r"\w{2,}(?:ando|endo|indo)"),
-    "es": re.compile(r"\w{2,}(?:ando|iendo|yendo)"),
-    "en": re.compile(r"\w{3,}ing"),
-}
-_FIRST_PAST: Final[Mapping[str, re.Pattern[str]]] = {
-    "pt": re.compile(
-        r"\w{2,}(?:ei|amos|emos)|fiz|fui|vi|dei|li|pus|consegui|resolvi|descobri|pedi|recebi|sai|decidi"
-    ),
-    "es": re.compile(r"\w{2,}(?:imos)|hice|fui|vi|di|puse|pude|tuve|traje"),
-    "en": re.compile(r"(?!)"),
-}
 
 
 def cues_of(newer: Utterance, lexicon: Lexicon) -> frozenset[str]:
@@ -104,7 +85,7 @@ def cues_of(newer: Utterance, lexicon: Lexicon) -> frozenset[str]:
 
 def has_verb(utterance: Utterance, lexicon: Lexicon) -> bool:
     """Whether anything looks like a verb; a fragment has none."""
-    shapes = (_PAST[lexicon.language], _CONTINUOUS[lexicon.language], _FIRST_PAST[lexicon.language])
+    shapes = (lexicon.shapes["past"], lexicon.shapes["continuous"], lexicon.shapes["first_past"])
     return any(
         word in lexicon.words["verb"] | lexicon.words["action"]
         or (lexicon.language == "es" and word in utterance.accented and word not in lexicon.function_words)
@@ -151,7 +132,7 @@ def _politeness(rest: str, lexicon: Lexicon) -> Iterator[str]:
 
 def _tense_cues(newer: Utterance, lexicon: Lexicon) -> Iterator[str]:
     language = lexicon.language
-    past, first_past = _PAST[language], _FIRST_PAST[language]
+    past, first_past = lexicon.shapes["past"], lexicon.shapes["first_past"]
     for clause in newer.clauses:
         if any(_is_third_past(word, newer, past, language) for word in clause[1:6]) and _has_subject(
             clause, lexicon
@@ -165,28 +146,21 @@ def _tense_cues(newer: Utterance, lexicon: Lexicon) -> Iterator[str]:
         yield "first_person_past"
     if any(first_past.fullmatch(clause[0]) for clause in newer.clauses):
         yield "tells_own_act"
-    if _already_done(newer, past, first_past, language):
+    if _already_done(newer, lexicon):
         yield "already_done"
-    if any(_CONTINUOUS[language].fullmatch(word) for word in words):
+    if any(lexicon.shapes["continuous"].fullmatch(word) for word in words):
         yield "continuous"
 
 
-_OBJECTS: Final = frozenset(("me", "nos", "le", "les"))
-"""A clause may open with whom something was done for: "me trajo", "nos deram"."""
-_ALREADY: Final = frozenset(("ja", "ya", "already", "just", "finally", "finalmente", "acabou", "recien"))
-
-
-def _already_done(
-    newer: Utterance, past: re.Pattern[str], first_past: re.Pattern[str], language: str
-) -> bool:
+def _already_done(newer: Utterance, lexicon: Lexicon) -> bool:
     """ "Já comprei", "ya lo pagué", "just bought one": a past act soon after the word for already."""
-    words = newer.words
+    words, past, first_past = newer.words, lexicon.shapes["past"], lexicon.shapes["first_past"]
     return any(
         past.fullmatch(later) is not None
         or first_past.fullmatch(later) is not None
-        or (language == "es" and later in newer.accented)
+        or (lexicon.language == "es" and later in newer.accented)
         for place, word in enumerate(words)
-        if word in _ALREADY
+        if word in lexicon.lists["already"]
         for later in words[place + 1 : place + 4]
     )
 
@@ -199,7 +173,8 @@ def _is_third_past(word: str, newer: Utterance, past: re.Pattern[str], language:
 
 def _has_subject(clause: Sequence[str], lexicon: Lexicon) -> bool:
     first = next((word for word in clause if word not in lexicon.words["filler"]), "")
-    if first in _OBJECTS:
+    # A clause may open with whom something was done for: "me trajo", "nos trouxe".
+    if first in lexicon.lists["beneficiary"]:
         return True
     determiners = lexicon.words["article"] | lexicon.words["possessive"] | lexicon.words["demonstrative"]
     return first in determiners or first in lexicon.words["person"]

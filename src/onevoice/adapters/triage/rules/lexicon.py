@@ -33,6 +33,8 @@ class Lexicon:
     abbreviations: Mapping[str, str]
     words: Mapping[str, frozenset[str]]
     function_words: frozenset[str]
+    lists: Mapping[str, frozenset[str]]
+    shapes: Mapping[str, re.Pattern[str]]
     patterns: Mapping[str, re.Pattern[str]]
     reply_patterns: Mapping[str, re.Pattern[str]]
 
@@ -52,6 +54,10 @@ def lexicon_of(language: str) -> Lexicon:
         abbreviations=MappingProxyType({name: str(full) for name, full in data["abbreviations"].items()}),
         words=MappingProxyType(words),
         function_words=frozenset(word for name in words if name != "action" for word in words[name]),
+        lists=MappingProxyType(
+            {name: frozenset(str(listed).split()) for name, listed in data["lists"].items()}
+        ),
+        shapes=MappingProxyType({name: re.compile(str(shape)) for name, shape in data["shapes"].items()}),
         patterns=_compile_all(data["patterns"]),
         reply_patterns=_compile_all(data["reply"]),
     )

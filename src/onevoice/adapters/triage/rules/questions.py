@@ -3,57 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from onevoice.adapters.triage.rules.lexicon import Lexicon
 from onevoice.adapters.triage.rules.normalise import Utterance
-
-_ASKED_KINDS: Final = frozenset(
-    (
-        "tipo",
-        "tamanho",
-        "talla",
-        "numero",
-        "cor",
-        "color",
-        "modelo",
-        "marca",
-        "linea",
-        "linha",
-        "sabor",
-        "precio",
-        "tal",
-    )
-)
-_NOT_ASKED: Final = {
-    "pt": frozenset(
-        ("sempre", "estava", "esta", "era", "antes", "combinado", "puder", "puderem", "der", "possivel")
-    ),
-    "es": frozenset(
-        (
-            "siempre",
-            "estaba",
-            "esta",
-            "era",
-            "antes",
-            "quedamos",
-            "puedas",
-            "puedan",
-            "pueda",
-            "tengas",
-            "posible",
-            "sea",
-        )
-    ),
-    "en": frozenset(("you", "a", "always", "i", "ever")),
-}
-"""Second words after which a question word opens no question: "como sempre", "cuando puedas", "what a"."""
-_ENGLISH_INVERTED: Final = frozenset(
-    (
-        *("do", "does", "did", "is", "are", "was", "were", "am", "have", "has"),
-        *("can", "could", "would", "will", "should", "may", "any"),
-    )
-)
 
 
 def is_question(utterance: Utterance, lexicon: Lexicon) -> bool:
@@ -75,11 +27,11 @@ def _asks(clause: Sequence[str], lexicon: Lexicon) -> bool:
 def _opens_question(words: Sequence[str], lexicon: Lexicon) -> bool:
     first, second = words[0], words[1]
     if first == "que":
-        return second in lexicon.words["time"] | lexicon.words["verb"] | _ASKED_KINDS
+        return second in lexicon.words["time"] | lexicon.words["verb"] | lexicon.lists["asked_kind"]
     if first in lexicon.words["question"]:
-        return second not in _NOT_ASKED[lexicon.language]
+        return second not in lexicon.lists["not_asked"]
     if lexicon.language == "en":
-        return first in _ENGLISH_INVERTED and second != "not"
+        return first in lexicon.lists["inverted"] and second != "not"
     return lexicon.patterns["service_probe"].match(" ".join(words)) is not None
 
 

@@ -11,7 +11,6 @@ from onevoice.adapters.triage.rules.normalise import Utterance
 from onevoice.adapters.triage.rules.questions import is_question
 
 _KINDS_TOLD: Final = ("time", "negation", "person", "addressee", "past_time")
-_COPULAS: Final = frozenset(("eh", "es", "son", "sao", "seria", "it", "they"))
 
 
 def shape_signs(newer: Utterance, cues: frozenset[str], lexicon: Lexicon) -> Iterator[str]:
@@ -80,7 +79,7 @@ def _opening_signs(words: Sequence[str], lexicon: Lexicon) -> Iterator[str]:
     yield from (name for name, kind in kinds.items() if first in kind)
     if first[:1].isdigit():
         yield "starts_number"
-    if first in _COPULAS and second not in ("que", "not"):
+    if first in lexicon.lists["copula"] and second not in ("que", "not"):
         yield "starts_copula"
     if words[-1] in lexicon.words["negation"]:
         yield "ends_negation"
