@@ -85,6 +85,7 @@ def test_a_failure_converges_with_the_other_statuses(
         (_standing(S.UNCERTAIN, reason="timeout"), "delivered", S.DELIVERED),
         (_standing(S.PARKED, reason="outcome_unknown"), "sent", S.SENT),
         (_standing(S.DUE, reason="outcome_unknown"), "sent", S.SENT),
+        (_standing(S.DUE, reason="sender_lost"), "sent", S.SENT),
         (_standing(S.PARKED, reason="needs_template"), "sent", None),
         (_standing(S.DUE, reason="channel_refused"), "sent", None),
         (_standing(S.FAILED, reason="channel_drop"), "sent", None),

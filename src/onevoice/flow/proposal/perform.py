@@ -80,9 +80,7 @@ async def _call(runtime: Runtime, context: TurnContext) -> Answer:
     except TimeoutError:
         return Failure(reason="agent_timeout", retry=True)
     except AgentError as error:
-        return Failure(
-            reason=error.reason, retry=error.retry, retry_after_seconds=error.retry_after_seconds
-        )
+        return Failure(reason=error.reason, retry=error.retry, retry_after_seconds=error.retry_after_seconds)
     except Exception as error:  # noqa: BLE001  # A foreign agent may raise anything; the turn must still end.
         LOG.warning(
             "the agent raised", extra={"turn_id": str(context.turn_id), "reason": type(error).__name__}

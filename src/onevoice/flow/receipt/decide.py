@@ -70,7 +70,7 @@ def _is_corrected(standing: Standing, reached: OutboundState) -> bool:
         return False
     if reached is not OutboundState.SENT:
         return current not in (OutboundState.CANCELLED, OutboundState.SUPERSEDED)
-    is_doubted = standing.reason == "outcome_unknown"
+    is_doubted = standing.reason in ("outcome_unknown", "sender_lost")
     return current in (OutboundState.SENDING, OutboundState.UNCERTAIN) or (
         current in (OutboundState.DUE, OutboundState.PARKED) and is_doubted
     )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from onevoice.errors import DatabaseUnavailable
 from onevoice.flow.authority.echo import decide_waiting_echoes
 from onevoice.flow.authority.perform import confirm_waiting, return_idle
 from onevoice.flow.conversation import ConversationKey, lock, refresh
@@ -18,19 +22,39 @@ from onevoice.store.statements import load_statements
 SQL = load_statements(__package__)
 
 
+class Step(Protocol):
+    async def __call__(self, runtime: Runtime, *, limit: int) -> int: ...
+
+
+STEPS: Final[Sequence[Step]] = (
+    abandon_lost,
+    expire_sends,
+    confirm_waiting,
+    adopt_known_orphans,
+    amend_pending,
+    decide_waiting_echoes,
+    seal_due_follow_ups,
+    return_idle,
+    move_stranded,
+)
+
+
 async def sweep(runtime: Runtime) -> int:
-    """Finish what crashes left half done; returns the largest number of rows found of one kind."""
-    found = [
-        await abandon_lost(runtime, limit=LIMIT),
-        await expire_sends(runtime, limit=LIMIT),
-        await confirm_waiting(runtime, limit=LIMIT),
-        await adopt_known_orphans(runtime, limit=LIMIT),
-        await amend_pending(runtime, limit=LIMIT),
-        await decide_waiting_echoes(runtime, limit=LIMIT),
-        await seal_due_follow_ups(runtime, limit=LIMIT),
-        await return_idle(runtime, limit=LIMIT),
-        await move_stranded(runtime, limit=LIMIT),
-    ]
+    """Finish what crashes left half done; returns the largest number of rows found of one kind.
+
+    A step that fails keeps no other from its work; what failed is raised when all have had their look.
+    """
+    found = [0]
+    failed: list[Exception] = []
+    for step in STEPS:
+        try:
+            found.append(await step(runtime, limit=LIMIT))
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001  # Raised below, with whatever else fails.
+            failed.append(error)
+    if failed:
+        raise ExceptionGroup("steps of the sweep failed", failed)
     return max(found)
 
 
