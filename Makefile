@@ -55,8 +55,8 @@ arch: setup-dev ## Who may import whom, sizes, names, links.
 coverage: setup-dev ## Run all tests and print the lines and branches that none of them reached.
 	$(BIN)/pytest -n $(JOBS) --cov --cov-report=term
 
-schema: setup-dev ## Write docs/schema.sql anew from the migrations.
-	$(BIN)/python scripts/dump_schema.py
+schema: setup-dev ## Write the schema's map anew from the migrations.
+	$(BIN)/python -m onevoice.store.schema_dump
 
 bench: setup-dev ## Measure it: medians of several short runs, beside the machine's own limits.
 	$(BIN)/python -m bench
