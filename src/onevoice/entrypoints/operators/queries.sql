@@ -78,7 +78,7 @@ returning operator_id;
 
 -- name: read_session
 -- Seen within the idle time ($3), not older than its absolute end, of an operator who is not disabled. The
--- time it was seen is written at most once a minute: pages that refresh themselves do not write all the time.
+-- time it was seen is written at most once a minute, and only for what a person asked for ($4).
 -- Row: account_id, operator_id, name, role, csrf_token.
 with clock as (
     select coalesce($1::timestamptz, clock_timestamp()) as now
@@ -92,7 +92,7 @@ with clock as (
     update operator_session s
     set seen_at = clock.now
     from found, clock
-    where s.session_hash = found.session_hash and found.seen_at < clock.now - interval '1 minute'
+    where $4::boolean and s.session_hash = found.session_hash and found.seen_at < clock.now - interval '1 minute'
 )
 select account_id, operator_id, name, role, csrf_token from found;
 

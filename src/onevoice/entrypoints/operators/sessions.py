@@ -89,12 +89,13 @@ class Sessions:
         LOG.info("signed_in", extra={"operator_id": row["id"], "account_id": account})
         return signed_in
 
-    async def read(self, secret: str | None) -> Session | None:
-        """The session of a cookie; seeing it keeps it alive for the idle time."""
+    async def read(self, secret: str | None, *, keeps_alive: bool = True) -> Session | None:
+        """The session of a cookie. A person's request keeps it alive for the idle time; what a page asks for by
+        itself (``keeps_alive`` false) does not, or a forgotten window would never be signed out."""
         if not secret or len(secret) > _SECRET_CHARS_MAX:
             return None
         rows = await self._database.run(
-            "read_session", SQL["read_session"], self._clock.now(), digest(secret), IDLE_LIFE
+            "read_session", SQL["read_session"], self._clock.now(), digest(secret), IDLE_LIFE, keeps_alive
         )
         return _session(rows[0], rows[0]["operator_id"], rows[0]["csrf_token"]) if rows else None
 

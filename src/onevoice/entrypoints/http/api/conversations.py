@@ -56,7 +56,7 @@ async def list_conversations(
         holder = None if owner is None else await _find_operator(transaction, caller.account, owner)
         if owner is not None and holder is None:
             return ConversationPage(items=[], next_cursor=None)
-        found = await _find(
+        found = await find_conversations(
             transaction, caller.account, after, state=state, channel=channel, aliases=aliases, owner=holder,
             count=count + 1,
         )  # fmt: skip
@@ -112,7 +112,7 @@ async def _find_operator(transaction: Transaction, account: AccountId, owner: st
     return None if row is None else row["id"]
 
 
-async def _find(
+async def find_conversations(
     transaction: Transaction,
     account: AccountId,
     after: ConversationsCursor,

@@ -17,7 +17,8 @@ from onevoice.entrypoints.http.api.schemas import Note, NoteAnswer, NotePage, na
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.flow.operator.perform import add_note
-from onevoice.store.database import Row
+from onevoice.store.database import Row, Transaction
+from onevoice.vocabulary import AccountId
 
 router = APIRouter(tags=["notes"])
 
@@ -52,14 +53,20 @@ async def list_notes(
     async with services.database.transaction("list_notes", account=caller.account) as transaction:
         if not await transaction.fetch(SQL["conversation_exists"], caller.account, conversation_id):
             raise no_such_conversation()
-        rows = await transaction.fetch(
-            SQL["page_of_notes"], caller.account, conversation_id, after.at, after.id, count + 1
-        )
-    page = rows[:count]
+        notes = await read_notes(transaction, caller.account, conversation_id, after=after, count=count + 1)
+    page = notes[:count]
     following = None
-    if len(rows) > count:
-        following = encode_cursor(NotesCursor(at=page[-1]["created_at"], id=page[-1]["id"]))
-    return NotePage(items=[_note(row) for row in page], next_cursor=following)
+    if len(notes) > count:
+        following = encode_cursor(NotesCursor(at=page[-1].at, id=page[-1].id))
+    return NotePage(items=page, next_cursor=following)
+
+
+async def read_notes(
+    transaction: Transaction, account: AccountId, conversation_id: UUID, *, after: NotesCursor, count: int
+) -> list[Note]:
+    """So many notes of a conversation behind the cursor, newest first."""
+    rows = await transaction.fetch(SQL["page_of_notes"], account, conversation_id, after.at, after.id, count)
+    return [_note(row) for row in rows]
 
 
 def _note(row: Row) -> Note:

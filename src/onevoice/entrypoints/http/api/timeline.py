@@ -20,7 +20,8 @@ from onevoice.entrypoints.http.api.paging import CursorParameter, LimitParameter
 from onevoice.entrypoints.http.api.schemas import TimelineItem, TimelinePage
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
-from onevoice.store.database import Row
+from onevoice.store.database import Row, Transaction
+from onevoice.vocabulary import AccountId
 
 router = APIRouter(tags=["conversations"])
 
@@ -49,23 +50,44 @@ async def get_timeline(
         known = await transaction.fetch_one(SQL["conversation_exists"], caller.account, conversation_id)
         if known is None:
             raise no_such_conversation()
-        rows = await transaction.fetch(
-            SQL["read_timeline"],
+        rows = await read_timeline(
+            transaction,
             caller.account,
             conversation_id,
-            after.inbound,
-            after.outbound,
-            after.turn_at,
-            after.turn_id,
-            after.journal,
-            after.effect_at,
-            after.effect_id,
-            services.clock.now(),
-            count + 1,
+            after=after,
+            now=services.clock.now(),
+            count=count + 1,
         )
-    page = merge_sources(rows)[:count]
+    page = rows[:count]
     following = encode_cursor(advance(after, page)) if len(rows) > count else None
-    return TimelinePage(items=[_item(row) for row in page], next_cursor=following)
+    return TimelinePage(items=[timeline_item(row) for row in page], next_cursor=following)
+
+
+async def read_timeline(
+    transaction: Transaction,
+    account: AccountId,
+    conversation_id: UUID,
+    *,
+    after: TimelineCursor,
+    now: datetime | None,
+    count: int,
+) -> list[Row]:
+    """So many rows behind the cursor, oldest first, each to be read with ``timeline_item``."""
+    rows = await transaction.fetch(
+        SQL["read_timeline"],
+        account,
+        conversation_id,
+        after.inbound,
+        after.outbound,
+        after.turn_at,
+        after.turn_id,
+        after.journal,
+        after.effect_at,
+        after.effect_id,
+        now,
+        count,
+    )
+    return merge_sources(rows)[:count]
 
 
 def merge_sources(rows: Sequence[Row]) -> list[Row]:
@@ -97,7 +119,7 @@ def _by_time(row: Row) -> tuple[datetime, int]:
     return row["at"], _RANK[row["kind"]]
 
 
-def _item(row: Row) -> TimelineItem:
+def timeline_item(row: Row) -> TimelineItem:
     kind: str = row["kind"]
     item: dict[str, Any] = {"kind": kind, "id": row["id"], "at": row["at"], **row["item"]}
     if kind == "outbound":

@@ -6,13 +6,14 @@ import asyncio
 import math
 from collections.abc import Mapping
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-__all__ = ["Refusal", "check_origin", "is_https", "read_body", "slow_down"]
+from onevoice.entrypoints.http.origin import comes_from_own_page
+
+__all__ = ["Refusal", "check_origin", "read_body", "slow_down"]
 
 BODY_BYTES_MAX = 16 * 1024
 _BODY_SECONDS_MAX = 10.0
@@ -48,16 +49,9 @@ def slow_down(wait_seconds: float) -> Refusal:
     )
 
 
-def is_https(request: Request, public_url: str) -> bool:
-    """Whether visitors come over https; the public URL knows better than a request behind a proxy."""
-    return urlsplit(public_url).scheme == "https" if public_url else request.url.scheme == "https"
-
-
 def check_origin(request: Request, public_url: str) -> None:
     """Refuse a request that another site's page makes with the visitor's cookie."""
-    origin = urlsplit(request.headers.get("origin", ""))
-    hosts = {request.headers.get("host", ""), urlsplit(public_url).netloc} - {""}
-    if origin.scheme not in {"http", "https"} or origin.netloc not in hosts:
+    if not comes_from_own_page(request, public_url):
         raise Refusal(
             403,
             "origin_refused",

@@ -12,13 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from onevoice.entrypoints.http.feed import Position
+from onevoice.entrypoints.http.origin import is_https
 from onevoice.entrypoints.http.webchat.page import (
     asset_response,
     embed_response,
     page_response,
     theme_response,
 )
-from onevoice.entrypoints.http.webchat.request import Refusal, check_origin, is_https, read_body, slow_down
+from onevoice.entrypoints.http.webchat.request import Refusal, check_origin, read_body, slow_down
 from onevoice.entrypoints.http.webchat.services import WebchatLimits, WebchatPage, WebchatServices
 from onevoice.entrypoints.http.webchat.stream import EventStream, visitor_events
 from onevoice.entrypoints.http.webchat.texts import Language, choose_language
