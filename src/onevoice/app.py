@@ -20,6 +20,7 @@ from onevoice.adapters.channels.whatsapp import WhatsAppChannel
 from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.adapters.clock import SystemClock
 from onevoice.adapters.receiver import WebhookReceiver
+from onevoice.adapters.small_pools import SmallPools
 from onevoice.adapters.triage.module import load_decider
 from onevoice.adapters.wakeup.in_process import InProcessWakeup
 from onevoice.errors import ConfigurationError
@@ -77,7 +78,7 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
     async with (
         open_database(settings) as (database, dsn),
         httpx2.AsyncClient(
-            limits=httpx2.Limits(max_connections=CONNECTIONS_MAX, max_keepalive_connections=64),
+            transport=SmallPools(connections_max=CONNECTIONS_MAX),
             timeout=httpx2.Timeout(30.0),
             follow_redirects=False,
             trust_env=False,

@@ -114,13 +114,27 @@ where o.account_id = w.account_id and o.id = w.id
     and c.account_id = o.account_id and c.id = o.conversation_id;
 
 -- name: pace_next_part
--- The next part of the same reply keeps its distance from the one that left.
+-- The next part of the same reply keeps its distance from the one that left. Found row by row: a join over
+-- tables that have never been analysed was planned as a product of all messages (1.2 s for 100 of 1,000).
 update outbound_message n
-set due_at = greatest(n.due_at, o.sent_at + make_interval(secs => $1::float8))
-from unnest($2::text[], $3::uuid[]) as w (account_id, id)
-join outbound_message o on o.account_id = w.account_id and o.id = w.id
-where n.account_id = o.account_id and n.conversation_id = o.conversation_id and n.turn_id = o.turn_id
-    and n.state = 'due' and n.part = o.part + 1;
+set due_at = greatest(n.due_at, p.sent_at + make_interval(secs => $1::float8))
+from (
+    select next.account_id, next.id, o.sent_at
+    from unnest($2::text[], $3::uuid[]) as w (account_id, id)
+    cross join lateral (
+        select s.account_id, s.turn_id, s.part, s.sent_at
+        from outbound_message s
+        where s.account_id = w.account_id and s.id = w.id and s.part < s.part_count
+        limit 1
+    ) o
+    cross join lateral (
+        select f.account_id, f.id
+        from outbound_message f
+        where f.account_id = o.account_id and f.turn_id = o.turn_id and f.part = o.part + 1 and f.state = 'due'
+        limit 1
+    ) next
+) p
+where n.account_id = p.account_id and n.id = p.id;
 
 -- name: drop_later_parts
 -- A reply that stopped in the middle does not go on with what follows the missing part; it waits for the same template.
