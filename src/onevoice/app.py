@@ -36,16 +36,14 @@ from onevoice.settings import Settings
 from onevoice.settings.channels import AnyChannel, WhatsAppChannelSettings
 from onevoice.settings.sections import PolicyAction
 from onevoice.store.address import database_address
+from onevoice.store.channels import register_channels
 from onevoice.store.database import Database
 from onevoice.store.migrate import migrate
-from onevoice.store.statements import load_statements
 from onevoice.telemetry import Telemetry
 from onevoice.vocabulary import ChannelName, TurnContext
 from onevoice.write_tools import perform_write
 
 __all__ = ["Application", "canonical_aliases", "open_application", "open_command", "open_database"]
-
-SQL = load_statements("onevoice.store")
 
 # One client for everything that goes out: no retry, no redirect, every time-out set by the caller's deadline.
 CONNECTIONS_MAX = 512
@@ -85,7 +83,9 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
         ) as http,
     ):
         channels = build_channels(settings.channels, http=http, clock=clock)
-        await register_channels(database, list(channels.values()))
+        await register_channels(
+            database, [(channel.account, channel.name, channel.kind) for channel in channels.values()]
+        )
         agent = build_agent(settings, http=http, clock=clock)
         api_database = await Database.open(dsn, role="onevoice_api", connections_max=4)
         runtime = Runtime(
@@ -161,17 +161,6 @@ def _build_channel(channel: AnyChannel, *, http: httpx2.AsyncClient, clock: Cloc
             monotonic=clock.monotonic,
         )
     return WebchatChannel(name=channel.name, account=channel.account, clock=clock)
-
-
-async def register_channels(database: Database, channels: Sequence[Channel]) -> None:
-    """Give every configured channel its row: pauses and slow-downs of a number are kept there."""
-    await database.run(
-        "register_channels",
-        SQL["register_channels"],
-        [channel.account for channel in channels],
-        [channel.name for channel in channels],
-        [channel.kind for channel in channels],
-    )
 
 
 def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -> Agent:

@@ -15,10 +15,10 @@ _PURE_LIBRARY = {
     "hashlib", "heapq", "itertools", "json", "math", "operator", "re", "string", "types", "typing",
     "unicodedata", "zoneinfo",
 }  # fmt: skip
-_PURE_PROJECT = ("onevoice.vocabulary", "onevoice.errors", "onevoice.ports")
+_PURE_PROJECT = ("onevoice.vocabulary", "onevoice.errors", "onevoice.ports", "onevoice.flow.gate.policy")
 _READS_THE_CLOCK = {"now", "utcnow", "today"}
 
-_DECISIONS = sorted((PACKAGE / "flow").rglob("decide.py"))
+_DECISIONS = sorted([*(PACKAGE / "flow").rglob("decide.py"), PACKAGE / "flow" / "gate" / "policy.py"])
 
 
 def test_there_are_decisions() -> None:

@@ -92,7 +92,7 @@ def test_the_readme_names_the_commands() -> None:
     named = {
         match[1]
         for page in pages
-        for match in re.finditer(r"(?:`|^    )make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for match in re.finditer(r"(?:`|^ *)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
     }
 
     assert {"demo", "test"} <= named
@@ -103,9 +103,19 @@ def test_the_makefile_names_only_what_exists() -> None:
     """A target whose script or folder is missing fails only when somebody needs it."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     named = set(re.findall(r"\b((?:scripts|tests)/[\w./]+)", re.sub(r"\$\(wildcard [^)]*\)", "", makefile)))
-    modules = set(re.findall(r"-m (\w+)", makefile))
+    modules = set(re.findall(r"-m ([\w.]+)", makefile))
 
     missing = [name for name in sorted(named) if not (ROOT / name).exists()]
-    missing += [name for name in sorted(modules) if not (ROOT / name / "__main__.py").is_file()]
+    missing += [name for name in sorted(modules) if not _is_module(name)]
 
     assert missing == []
+
+
+def _is_module(name: str) -> bool:
+    """Whether ``python -m name`` finds something, from the root or from src."""
+    path = name.replace(".", "/")
+    return any(
+        (folder / candidate).is_file()
+        for folder in (ROOT, ROOT / "src")
+        for candidate in (f"{path}.py", f"{path}/__main__.py")
+    )

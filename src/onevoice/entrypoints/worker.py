@@ -17,8 +17,7 @@ from onevoice.flow.batch import Batcher
 from onevoice.flow.gate.decide import CutShort, Verdict
 from onevoice.flow.gate.perform import Settlement, prepare, settle
 from onevoice.flow.notify.perform import deliver_notifications
-from onevoice.flow.outbox.begin import Begun, begin_sends
-from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.flow.outbox.perform import Begun, Finished, begin_sends, finish_sends
 from onevoice.flow.proposal.perform import Answered, ask, suggest
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.suggestion.perform import Draft, claim_drafts, keep_draft

@@ -57,11 +57,13 @@ set state = 'open', state_reason = null, answered_by = null
 where m.account_id = $1::text and m.answered_by = any($2::uuid[]) and m.state = 'answered';
 
 -- name: cancel_follow_ups
+-- A follow-up is bound to the authority under which it was scheduled.
 update follow_up
 set state = 'cancelled', reason = $4::text, ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and conversation_id = $3::uuid and state = 'scheduled';
 
 -- name: read_owner
+-- What an answer shows of the authority, with the owner's name and what is still unresolved.
 select c.authority_state, c.authority_version, c.authority_owner, o.name as owner_name, c.authority_reason,
     c.authority_note, c.authority_since,
     (select count(*) from outbound_message m
@@ -72,6 +74,7 @@ left join operator o on o.account_id = c.account_id and o.id = c.authority_owner
 where c.account_id = $1::text and c.id = $2::uuid;
 
 -- name: read_operator
+-- A transfer names somebody who is there and may sign in.
 select id, name, role
 from operator
 where account_id = $1::text and id = $2::uuid and disabled_at is null;
@@ -107,6 +110,7 @@ where e.decide_at is not null
 limit $2::integer;
 
 -- name: read_waiting_echoes
+-- Under the lock: what still waits for the id of an attempt, oldest first.
 select channel, external_id, type, text, sent_at, received_at, decide_at
 from device_echo
 where account_id = $1::text and conversation_id = $2::uuid and decide_at is not null
@@ -123,6 +127,7 @@ select
         where o.account_id = $1::text and o.conversation_id = $4::uuid and o.state = 'sending') as is_sending;
 
 -- name: wait_for_echo
+-- AI sends of the conversation wait as long as the echo does.
 update conversation
 set echo_wait_until = greatest(echo_wait_until, $3::timestamptz)
 where account_id = $1::text and id = $2::uuid;
@@ -136,11 +141,13 @@ set echo_wait_until = (
 where c.account_id = $1::text and c.id = $2::uuid;
 
 -- name: end_echo
+-- Decided once; the outcome is kept for whoever asks why.
 update device_echo
 set decide_at = null, outcome = $4::text
 where account_id = $1::text and channel = $2::text and external_id = $3::text;
 
 -- name: keep_device_reply
+-- The transcript shows what the business wrote from its own phone; the same echo is kept once.
 insert into outbound_message (account_id, id, conversation_id, channel, author, key, text, state, authority_version,
     sealed_at, due_at, external_id, sent_at)
 select $2::text, $3::uuid, $4::uuid, $5::text, 'device', 'device:' || $6::text, $7::text, 'sent', c.authority_version,

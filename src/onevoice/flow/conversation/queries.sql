@@ -92,6 +92,7 @@ returning c.account_id, c.id,
     extract(epoch from c.triage_due_at - (select coalesce($1::timestamptz, clock_timestamp())))::float8 as triage_in;
 
 -- name: record_entries
+-- In the transaction of what it tells of: cause and record commit together.
 insert into journal (account_id, at, kind, conversation_id, subject_id, state, reason, data)
 select e.account_id, (select coalesce($1::timestamptz, clock_timestamp())), e.kind, e.conversation_id, e.subject_id,
        e.state, e.reason, e.data

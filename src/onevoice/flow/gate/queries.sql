@@ -36,6 +36,7 @@ cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 where c.account_id = w.account_id and c.id = w.id;
 
 -- name: seal_notice
+-- Under the version the transition has just made; one notice per turn.
 insert into outbound_message (account_id, id, conversation_id, channel, author, key, text, state, authority_version,
     sealed_at, due_at)
 select $2::text, $3::uuid, $4::uuid, $5::text, 'system', $6::text, $7::text, 'due', c.authority_version, clock.now,

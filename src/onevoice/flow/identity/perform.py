@@ -16,14 +16,14 @@ from onevoice.vocabulary import AccountId, ChannelName, ConversationId
 SQL = load_statements(__package__)
 
 MOVES = (
-    "move_inbound",
-    "move_turns",
-    "move_effects",
-    "move_notes",
-    "move_echoes",
-    "move_suggestions",
-    "move_follow_ups",
-    "move_aliases",
+    SQL["move_inbound"],
+    SQL["move_turns"],
+    SQL["move_effects"],
+    SQL["move_notes"],
+    SQL["move_echoes"],
+    SQL["move_suggestions"],
+    SQL["move_follow_ups"],
+    SQL["move_aliases"],
 )
 
 
@@ -90,7 +90,7 @@ async def _move(
     authority: Authority,
 ) -> None:
     for move in MOVES:
-        await transaction.execute(SQL[move], kept.account, merged.id, kept.id)
+        await transaction.execute(move, kept.account, merged.id, kept.id)
     await transaction.execute(SQL["move_outbound"], kept.account, str(merged.id), kept.id)
     await transaction.execute(
         SQL["keep_merged"],

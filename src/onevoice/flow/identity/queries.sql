@@ -6,6 +6,7 @@ where c.account_id = $1::text and c.channel = $2::text and c.alias = any($3::tex
 order by c.conversation_id;
 
 -- name: move_inbound
+-- The customer's messages go on in the conversation that is kept, with their order and times.
 update inbound_message set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: move_outbound
@@ -19,6 +20,7 @@ set conversation_id = $3::uuid,
 where o.account_id = $1::text and o.conversation_id = $2::text::uuid;
 
 -- name: move_turns
+-- What was asked and answered stays with its messages.
 update turn set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: move_effects
@@ -33,21 +35,27 @@ set conversation_id = $3::uuid,
 where e.account_id = $1::text and e.conversation_id = $2::uuid;
 
 -- name: move_notes
+-- What operators noted about the customer.
 update note set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: move_echoes
+-- What the business wrote from its own phone.
 update device_echo set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: move_suggestions
+-- They hold no longer, since the version has moved on, but stay in the record.
 update suggestion set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: move_follow_ups
+-- They are cancelled when due, since the version has moved on, with the reason.
 update follow_up set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: move_aliases
+-- From now on every key of the customer leads to the conversation that is kept.
 update contact_alias set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: keep_merged
+-- Arrivals of both count; all of them are covered, since no reply of either is left unsent.
 update conversation k
 set authority_state = $4::text, authority_version = $5::bigint, authority_owner = $6::uuid, authority_reason = $7::text,
     authority_note = $8::text, authority_since = (select coalesce($1::timestamptz, clock_timestamp())),
@@ -60,6 +68,7 @@ from conversation m
 where k.account_id = $2::text and k.id = $3::uuid and m.account_id = k.account_id and m.id = $9::uuid;
 
 -- name: close_merged
+-- The row stays: its id may still be on a screen or in a webhook under way.
 update conversation
 set merged_into = $4::uuid, authority_state = 'AI_SUSPENDED', authority_version = authority_version + 1,
     authority_owner = null, authority_reason = 'merged', open_since = null, turn_due_at = null, triage_due_at = null,
@@ -68,6 +77,7 @@ set merged_into = $4::uuid, authority_state = 'AI_SUSPENDED', authority_version 
 where account_id = $2::text and id = $3::uuid;
 
 -- name: find_stranded
+-- A receive that had chosen the merged conversation before the merge was visible to it.
 select account_id, id, merged_into
 from conversation
 where merged_into is not null and open_since is not null

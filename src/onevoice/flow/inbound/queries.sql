@@ -122,6 +122,7 @@ left join touched t on t.account_id = p.account_id and t.id = p.conversation_id
 order by p.ord;
 
 -- name: keep_unknown_events
+-- Once per content: a redelivered webhook that nobody can read fills no table.
 insert into unknown_event (account_id, id, channel, reason, digest, received_at, raw)
 select u.account_id, u.id, u.channel, u.reason, u.digest, (select coalesce($1::timestamptz, clock_timestamp())), u.raw
 from unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::bytea[], $7::bytea[])
@@ -162,6 +163,7 @@ order by amendment.seq
 limit 1;
 
 -- name: close_amendment
+-- Applied or too late, it waits no longer, and stands in its target's conversation.
 update inbound_message
 set target_pending = false, conversation_id = $3::uuid
 where account_id = $1::text and id = $2::uuid;
@@ -176,12 +178,14 @@ set text = case when $4::boolean then text else $5::text end,
 where account_id = $2::text and id = $3::uuid;
 
 -- name: count_amendment
+-- A change of what was said is news like a message: it overtakes what was computed on the old words.
 update conversation
 set arrival_count = arrival_count + 1,
     last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and id = $3::uuid;
 
 -- name: place_contact
+-- A contact that did not write itself: known under any of its keys, or made under the derived id.
 with known as (
     select a.conversation_id
     from unnest($4::text[]) with ordinality as w (alias, position)

@@ -23,6 +23,7 @@ where (n.account_id, n.id) = any(array(
 returning n.account_id, n.id, n.conversation_id, n.kind, n.reason, n.data, n.created_at, n.try_count;
 
 -- name: end_notification
+-- Ended, or due again later.
 update notification
 set next_try_at = case when $4::text is null
         then (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $5::float8) end,

@@ -18,6 +18,7 @@ order by seq desc
 limit 1;
 
 -- name: seal_operator_messages
+-- In part order, so that the identity column makes the lane's order; leaves as soon as the lane is free.
 insert into outbound_message (account_id, id, conversation_id, channel, author, operator_id, key, part, part_count,
     text, state, authority_version, sealed_at, due_at)
 select $2::text, w.id, $3::uuid, $4::text, $5::text, $6::uuid, $7::text || ':' || w.part, w.part, $8::integer, w.text,
@@ -33,6 +34,7 @@ set state = 'answered', state_reason = 'operator', answered_by = $3::uuid
 where account_id = $1::text and conversation_id = $2::uuid and state = 'open' and seq <= $4::bigint;
 
 -- name: touch_conversation
+-- The list shows the newest activity first; an idle return counts from here.
 update conversation
 set last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and id = $3::uuid;
@@ -50,31 +52,37 @@ order by s.created_at desc
 limit 1;
 
 -- name: end_suggestion
+-- How much an operator changed is counted once.
 update suggestion
 set state = $3::text, outbound_id = $4::uuid
 where account_id = $1::text and id = $2::uuid;
 
 -- name: keep_note
+-- Seen by operators only.
 insert into note (account_id, id, conversation_id, operator_id, text, created_at)
 values ($2::text, $3::uuid, $4::uuid, $5::uuid, $6::text, (select coalesce($1::timestamptz, clock_timestamp())));
 
 -- name: keep_follow_up
+-- With the version and the arrivals it is bound to.
 insert into follow_up (account_id, id, conversation_id, operator_id, text, not_before, authority_version, arrivals_seen,
     created_at)
 values ($2::text, $3::uuid, $4::uuid, $5::uuid, $6::text, $7::timestamptz, $8::bigint, $9::bigint,
     (select coalesce($1::timestamptz, clock_timestamp())));
 
 -- name: find_outbound
+-- Which conversation to lock; nothing is decided on this look.
 select conversation_id
 from outbound_message
 where account_id = $1::text and id = $2::uuid;
 
 -- name: read_outbound
+-- Under the lock of its conversation.
 select o.account_id, o.conversation_id, o.id, o.state, o.reason, o.text, o.author, o.turn_id
 from outbound_message o
 where o.account_id = $1::text and o.id = $2::uuid;
 
 -- name: discard_outbound
+-- The operator's word ends every doubt about it.
 update outbound_message
 set state = 'cancelled', reason = 'discarded_by_operator', uncertain_until = null,
     ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
@@ -82,6 +90,7 @@ where account_id = $2::text and id = $3::uuid
 returning account_id, conversation_id, id, author, state, reason;
 
 -- name: claim_follow_ups
+-- Only a look: each is decided under its conversation's lock.
 select account_id, conversation_id, id
 from follow_up
 where state = 'scheduled' and not_before <= (select coalesce($1::timestamptz, clock_timestamp()))
@@ -89,11 +98,13 @@ order by not_before
 limit $2::integer;
 
 -- name: read_follow_up
+-- Under the lock of its conversation.
 select id, text, operator_id, authority_version, arrivals_seen, state
 from follow_up
 where account_id = $1::text and id = $2::uuid;
 
 -- name: end_follow_up
+-- Sealed or cancelled, once, with the reason.
 update follow_up
 set state = $4::text, reason = $5::text, ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and id = $3::uuid and state = 'scheduled';

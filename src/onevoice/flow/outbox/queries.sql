@@ -45,12 +45,14 @@ from started
 returning account_id, outbound_id, attempt;
 
 -- name: spend_pair_credit
+-- The pair's burst is borrowed and paid back with time (wire format 1.14).
 update conversation c
 set pair_spent_count = w.spent, pair_spent_at = (select coalesce($1::timestamptz, clock_timestamp()))
 from unnest($2::text[], $3::uuid[], $4::float8[]) as w (account_id, id, spent)
 where c.account_id = w.account_id and c.id = w.id;
 
 -- name: hold_messages
+-- Looked at again then; only a try of the hold ladder is counted.
 update outbound_message o
 set due_at = w.until, hold_try_count = o.hold_try_count + case when w.counts then 1 else 0 end
 from unnest($1::text[], $2::uuid[], $3::timestamptz[], $4::boolean[]) as w (account_id, id, until, counts)
@@ -150,6 +152,7 @@ where n.account_id = o.account_id and n.conversation_id = o.conversation_id and 
 returning n.account_id, n.conversation_id, n.id, n.author, n.state, n.reason;
 
 -- name: note_send
+-- A refusal for the pair's rate lengthens the next wait; a success forgets it.
 update conversation c
 set pair_slow_count = case when w.was_slow then c.pair_slow_count + 1 when w.was_sent then 0 else c.pair_slow_count end,
     last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
@@ -157,6 +160,7 @@ from unnest($2::text[], $3::uuid[], $4::boolean[], $5::boolean[]) as w (account_
 where c.account_id = w.account_id and c.id = w.id;
 
 -- name: learn_aliases
+-- The channel's answer may name the customer by another id than the one we sent to.
 insert into contact_alias (account_id, channel, alias, conversation_id)
 select distinct w.account_id, w.channel, w.alias, w.conversation_id
 from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) as w (account_id, channel, alias, conversation_id)
@@ -164,12 +168,14 @@ order by w.account_id, w.channel, w.alias
 on conflict (account_id, channel, alias) do nothing;
 
 -- name: pause_channel
+-- The first error that stopped the number is the one an admin has to clear.
 update channel
 set paused_reason = coalesce(paused_reason, $4::text),
     paused_at = coalesce(paused_at, (select coalesce($1::timestamptz, clock_timestamp())))
 where account_id = $2::text and name = $3::text;
 
 -- name: slow_channel
+-- Several answers may slow the number; the longest wait holds.
 update channel
 set slow_until = greatest(slow_until,
     (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $4::float8))
@@ -185,6 +191,7 @@ order by not_after
 limit $3::integer;
 
 -- name: find_expired_uncertain
+-- No evidence came within the wait; decided under the lock.
 select account_id, conversation_id, id
 from outbound_message
 where state = 'uncertain' and uncertain_until < (select coalesce($1::timestamptz, clock_timestamp()))
@@ -192,6 +199,7 @@ order by uncertain_until
 limit $2::integer;
 
 -- name: drop_replies
+-- Only what has not begun: the parts of a begun reply are never among these turns.
 update outbound_message
 set state = $4::text, reason = $5::text, ended_at = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and turn_id = any($3::uuid[]) and author = 'ai'
@@ -205,6 +213,7 @@ set state = 'open', state_reason = null, turn_id = null
 where account_id = $1::text and turn_id = any($2::uuid[]) and state = 'answered';
 
 -- name: cancel_messages
+-- Their reply was dropped because the customer took the request back.
 update inbound_message
 set state = 'cancelled', state_reason = $3::text
 where account_id = $1::text and turn_id = any($2::uuid[]) and state = 'answered';

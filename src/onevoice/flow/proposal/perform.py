@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 from onevoice.errors import AgentError, OnevoiceError
 from onevoice.flow.conversation import ConversationKey
@@ -14,7 +15,7 @@ from onevoice.flow.gate.decide import CutShort, Failure
 from onevoice.flow.proposal.decide import describe_burst, describe_history, describe_untold
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
-from onevoice.store.statements import load_statements
+from onevoice.store.statements import Statement, load_statements
 from onevoice.vocabulary import ChannelName, Proposal, TurnContext, TurnId
 
 LOG = logging.getLogger("onevoice.proposal")
@@ -91,21 +92,21 @@ async def _call(runtime: Runtime, context: TurnContext) -> Answer:
 
 async def suggest(runtime: Runtime, draft: Asking) -> Answer:
     """The same call for an operator: over what is open, outside any turn."""
-    context = await load_context(runtime, draft, burst="load_open_messages")
+    context = await load_context(runtime, draft, burst=SQL["load_open_messages"], of=draft.conversation.id)
     if not context.messages:
         return Proposal(silence_reason="answered")
     return await _propose(runtime, context)
 
 
-async def load_context(runtime: Runtime, turn: Asking, *, burst: str = "load_burst") -> TurnContext:
-    """The burst as it was claimed, and the past as the customer saw it."""
+async def load_context(
+    runtime: Runtime, turn: Asking, *, burst: Statement = SQL["load_burst"], of: UUID | None = None
+) -> TurnContext:
+    """The burst as it was claimed (or what ``burst`` reads of ``of``), and the past as the customer saw it."""
     key = turn.conversation
     agent = runtime.settings.agent
     async with runtime.database.transaction("load_context") as transaction:
         contact = await transaction.fetch(SQL["load_contact"], key.account, key.id)
-        messages = await transaction.fetch(
-            SQL[burst], key.account, turn.id if burst == "load_burst" else key.id
-        )
+        messages = await transaction.fetch(burst, key.account, of or turn.id)
         history = await transaction.fetch(SQL["load_history"], key.account, key.id, agent.history_messages)
     return TurnContext(
         turn_id=turn.id,

@@ -43,6 +43,7 @@ from (
 order by f.ord, f.is_correlated desc, f.seq desc;
 
 -- name: save_receptions
+-- The state was decided in order over all statuses of the batch; times only fill what was empty.
 update outbound_message o
 set state = coalesce(w.state, o.state),
     reason = case
@@ -81,6 +82,7 @@ where a.account_id = w.account_id and a.outbound_id = w.outbound_id and a.attemp
     and (a.outcome is null or a.outcome in ('unknown', 'expired'));
 
 -- name: keep_orphans
+-- A status may come before the send call has told its message's id.
 insert into orphan_status (account_id, channel, external_id, status, at, error, received_at, raw)
 select w.account_id, w.channel, w.external_id, w.status, w.at, w.error,
     (select coalesce($1::timestamptz, clock_timestamp())), w.raw
@@ -97,6 +99,7 @@ where s.account_id = w.account_id and s.channel = w.channel and s.external_id = 
 returning s.account_id, s.channel, s.external_id, s.status, s.at, s.error, s.raw, s.received_at;
 
 -- name: find_adoptable_orphans
+-- Their message became known between a look and a lock.
 select distinct o.account_id, o.conversation_id, o.channel, o.external_id
 from orphan_status s
 join outbound_message o

@@ -30,6 +30,7 @@ order by c.open_since
 limit $2::integer;
 
 -- name: clear_dead_turn
+-- A turn that has ended cannot hold its conversation.
 update conversation c
 set running_turn_id = null
 where c.account_id = $1::text and c.id = $2::uuid

@@ -8,6 +8,7 @@ limit $2::integer
 for update of c skip locked;
 
 -- name: postpone_triage
+-- The due time is the lease of whoever is asked.
 update conversation c
 set triage_due_at = (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => $2::float8)
 from unnest($3::text[], $4::uuid[]) as w (account_id, id)
@@ -60,6 +61,7 @@ where c.account_id = $1::text and c.id = $2::uuid and o.account_id = c.account_i
 returning o.account_id, o.conversation_id, o.id, o.author, o.state, o.reason;
 
 -- name: cover_decided
+-- The decision covers every arrival up to now, under the lock that counts them.
 update conversation
 set arrivals_decided = arrival_count
 where account_id = $1::text and id = $2::uuid;

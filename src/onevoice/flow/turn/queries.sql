@@ -21,6 +21,7 @@ cross join lateral (
 order by m.account_id, m.conversation_id, m.seq;
 
 -- name: start_turns
+-- With exactly the messages it will read, not a high-water mark: one that commits late is not closed unseen.
 insert into turn (account_id, id, conversation_id, state, attempt, authority_version, while_running,
     configuration_version, message_ids, arrivals_seen, open_since, worker, started_at, lease_until)
 select t.account_id, t.id, t.conversation_id, 'running', t.attempt, t.authority_version, $2::text, $3::text,
@@ -31,6 +32,7 @@ from unnest($6::text[], $7::uuid[], $8::uuid[], $9::integer[], $10::bigint[], $1
     as t (account_id, id, conversation_id, attempt, authority_version, arrivals_seen, open_since);
 
 -- name: claim_messages
+-- Open ones only: what was withdrawn between the look and this statement stays so.
 update inbound_message m
 set state = 'claimed', turn_id = w.turn_id
 from unnest($1::text[], $2::uuid[], $3::uuid[]) as w (account_id, id, turn_id)
@@ -70,6 +72,7 @@ select account_id, id
 from wanted;
 
 -- name: find_lost_turns
+-- Only a look: each is decided under its conversation's lock.
 select account_id, conversation_id, id
 from turn
 where state = 'running' and lease_until < (select coalesce($1::timestamptz, clock_timestamp()))
@@ -101,12 +104,14 @@ from unnest($1::text[], $2::uuid[]) as w (account_id, turn_id)
 where m.account_id = w.account_id and m.turn_id = w.turn_id and m.state = 'claimed';
 
 -- name: clear_running
+-- Only its own: a turn that returns late never frees another.
 update conversation c
 set running_turn_id = null
 from unnest($1::text[], $2::uuid[], $3::uuid[]) as w (account_id, id, turn_id)
 where c.account_id = w.account_id and c.id = w.id and c.running_turn_id = w.turn_id;
 
 -- name: count_lost
+-- The burst itself may be what kills its workers; after so many a human must look.
 update conversation
 set lost_turn_count = lost_turn_count + 1
 where account_id = $1::text and id = $2::uuid;
