@@ -1,0 +1,30 @@
+"""A theatre per test: its database is this process's own, and empty before each schedule."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.interleave.theatre import Theatre
+from tests.postgres import TestServer, run
+
+
+@pytest.fixture(scope="session")
+def is_long() -> bool:
+    """Whether this is ``make prove``."""
+    return os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
+
+
+@pytest.fixture(scope="session")
+def theatre_dsn(server: TestServer, process_name: str) -> str:
+    """A database that no other test uses: schedules leave rows behind, and mutants change its schema."""
+    return run(server.create_migrated(f"onevoice_theatre_{process_name}"))
+
+
+@pytest.fixture
+async def theatre(theatre_dsn: str) -> AsyncIterator[Theatre]:
+    opened = await Theatre.open(theatre_dsn)
+    yield opened
+    await opened.close()

@@ -1,0 +1,124 @@
+"""I1 to I7 over the final rows and the outside world's own record, after recovery has come to its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tests.interleave.ports import Record
+
+Rows = dict[str, list[Any]]
+
+UNBEGUN = ("revoked", "cancelled", "superseded")
+STALE = ("authority_revoked", "newer_message", "lease_lost", "drain")
+
+
+def judge(rows: Rows, record: Record, *, recovered: bool) -> list[str]:
+    """Every violation as one sentence that names its invariant; empty when all hold."""
+    found = list(record.violations)
+    if not recovered:
+        found.append("liveness: recovery goes on for ever")
+    found += _lost(rows, record)
+    found += _twice(rows, record)
+    found += _order(rows, record)
+    found += _stuck(rows)
+    found += _reasons(rows, record)
+    return found
+
+
+def _lost(rows: Rows, record: Record) -> list[str]:
+    found: list[str] = []
+    stored = Counter(message["external_id"] for message in rows["inbound"])
+    for external_id in sorted(set(record.accepted_webhooks)):
+        if stored[external_id] != 1:
+            found.append(f"I2: {external_id} was answered with 2xx and is stored {stored[external_id]} times")
+    replies: dict[str, list[Any]] = {}
+    for message in rows["outbound"]:
+        if message["turn_id"]:
+            replies.setdefault(message["turn_id"], []).append(message)
+    for message in rows["inbound"]:
+        if message["state"] != "answered" or message["state_reason"] != "sealed" or message["turn_id"] is None:
+            continue
+        parts = replies.get(message["turn_id"], [])
+        if all(part["state"] in UNBEGUN and part["attempt_count"] == 0 for part in parts):
+            found.append(f"I2: {message['external_id']} counts as answered and no part of its reply ever began")
+    is_ai = all(conversation["authority_state"] == "AI_ACTIVE" for conversation in rows["conversation"])
+    for message in rows["inbound"]:
+        if message["state"] == "claimed" or (message["state"] == "open" and is_ai):
+            found.append(f"I2: {message['external_id']} ends as {message['state']}")
+    return found
+
+
+def _twice(rows: Rows, record: Record) -> list[str]:
+    found: list[str] = []
+    keys = Counter(seen.key for seen in record.seen)
+    found += [f"I3: the customer got {key} {count} times" for key, count in keys.items() if count > 1]
+    effects = Counter(record.performed)
+    found += [f"I3: {what} was done {count} times" for what, count in effects.items() if count > 1]
+    arrivals = sum(
+        message["state"] != "recorded"
+        or (message["state_reason"] in ("edit", "revoke") and not message["target_pending"])
+        for message in rows["inbound"]
+    )
+    for conversation in rows["conversation"]:
+        if conversation["arrival_count"] > arrivals:
+            found.append(f"I3: {arrivals} messages count as {conversation['arrival_count']} arrivals")
+    for message in rows["inbound"]:
+        if message["amended_at"]:
+            continue
+        # A goodbye answers nothing: the message stays open for the human, or for the AI once it is given back.
+        told = {
+            seen.key.rsplit(":", 1)[0]
+            for seen in record.seen
+            if seen.is_ai and message["id"] in seen.text and not seen.text.startswith("bye")
+        }
+        if len(told) > 1:
+            found.append(f"I3: {message['external_id']} was answered by {len(told)} turns")
+    return found
+
+
+def _order(rows: Rows, record: Record) -> list[str]:
+    position = {message["key"]: number for number, message in enumerate(rows["outbound"])}
+    places = [position[seen.key] for seen in record.seen if seen.key in position]
+    if places != sorted(places):
+        return [f"I5: messages left in the order {places} of their sealing"]
+    return []
+
+
+def _stuck(rows: Rows) -> list[str]:
+    found: list[str] = []
+    for message in rows["outbound"]:
+        if message["state"] in ("due", "sending", "uncertain"):
+            found.append(f"liveness: {message['key']} stays {message['state']}")
+    found += ["liveness: a turn runs for ever" for turn in rows["turn"] if turn["state"] == "running"]
+    for attempt in rows["attempt"]:
+        if attempt["outcome"] is None:
+            found.append(f"I3: attempt {attempt['attempt']} of {attempt['outbound_id']} has no outcome")
+    for conversation in rows["conversation"]:
+        waits = conversation["authority_state"] == "HANDOFF_PENDING" and (
+            conversation["authority_owner"] or conversation["authority_reason"] == "device_reply"
+        )
+        if waits:
+            found.append("liveness: a takeover is never confirmed")
+    return found
+
+
+def _reasons(rows: Rows, record: Record) -> list[str]:
+    found: list[str] = []
+    for turn in rows["turn"]:
+        if turn["state"] == "failed" and turn["reason"] in STALE:
+            found.append(f"I7: stale work counts as failed: {turn['reason']}")
+        if turn["state"] == "failed" and not record.agent_failed:
+            found.append(f"I7: a turn failed ({turn['reason']}) though its agent did not")
+    versions = [entry[3]["version"] for entry in rows["journal"] if entry[0] == "authority"]
+    if versions != list(range(2, 2 + len(versions))):
+        found.append(f"I1: the authority's versions are {versions}, not one by one")
+    for conversation in rows["conversation"]:
+        if conversation["authority_version"] != 1 + len(versions):
+            found.append("I1: the version and the journal disagree")
+    return found
+
+
+def describe(violations: Sequence[str]) -> str:
+    return "\n".join(f"  {violation}" for violation in violations)

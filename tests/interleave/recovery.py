@@ -1,0 +1,49 @@
+"""After the last act: a process that nobody stops looks again and again until nothing changes."""
+
+from __future__ import annotations
+
+from onevoice.flow.gate.perform import prepare, settle
+from onevoice.flow.inbound.amend import amend_pending
+from onevoice.flow.outbox.begin import begin_sends
+from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.flow.proposal.perform import ask
+from onevoice.flow.runtime import Runtime
+from onevoice.flow.sweep.perform import sweep
+from onevoice.flow.triage.perform import claim_triage, conclude
+from onevoice.flow.turn.perform import claim
+from tests.interleave.world import World
+
+LOOKS_MAX = 60
+
+
+async def recover(world: World) -> bool:
+    """Sweep, claim, triage and send with time moving on; ``False`` when there is no end to it."""
+    runtime = await world.house()
+    for _ in range(LOOKS_MAX):
+        due = await world.theatre.next_due(world.clock.instant)
+        if due is None:
+            return True
+        world.clock.instant = max(world.clock.instant, due)
+        await _look(world, runtime)
+    return False
+
+
+async def _look(world: World, runtime: Runtime) -> None:
+    before = await world.theatre.facts(world.clock.instant)
+    if before["turn"]:
+        for turn in await claim(runtime, limit=10):
+            await settle(runtime, [prepare(runtime, turn, await ask(runtime, turn))])
+    elif before["triage"]:
+        for asked in await claim_triage(runtime, limit=10):
+            await conclude(runtime, asked)
+    elif before["outbox"]:
+        await send_all(runtime)
+    else:
+        await sweep(runtime)
+        await amend_pending(runtime, limit=10)
+
+
+async def send_all(runtime: Runtime) -> None:
+    for begun in await begin_sends(runtime, limit=10):
+        outcome = await runtime.channels[begun.channel].deliver(begun.delivery)
+        await finish_sends(runtime, [Finished(begun=begun, outcome=outcome)])

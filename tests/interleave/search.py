@@ -1,0 +1,146 @@
+"""Searches: depth-first with or without pruning, seeded random walks, and the replay of one list of integers."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.interleave.choices import Choices, Pruned
+from tests.interleave.invariants import describe, judge
+from tests.interleave.recovery import recover
+from tests.interleave.theatre import Theatre
+from tests.interleave.world import Cast, Memory, Step, World
+
+
+@dataclass(slots=True)
+class Failure:
+    """A schedule that broke a promise, with everything needed to see it again."""
+
+    cast: str
+    choices: list[int]
+    violations: list[str]
+    trace: list[Step]
+
+    def __str__(self) -> str:
+        lines = [f"{self.cast}: {len(self.violations)} broken", describe(self.violations), "", "who did what:"]
+        lines += [f"  {number:3} {step.actor:12} {step.did:40} {step.saw[:150]}" for number, step in enumerate(self.trace)]
+        numbers = ",".join(map(str, self.choices))
+        lines += ["", f"replay: python -m tests.interleave.replay '{self.cast}' {numbers or '-'}"]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search has seen. ``is_exhausted``: there was nothing left to try."""
+
+    runs: int = 0
+    pruned: int = 0
+    states: set[object] = field(default_factory=set[object])
+    endings: set[str] = field(default_factory=set[str])
+    judged: set[object] = field(default_factory=set[object])
+    marks: Counter[str] = field(default_factory=Counter[str])
+    failures: list[Failure] = field(default_factory=list[Failure])
+    is_exhausted: bool = False
+
+
+async def run_once(
+    theatre: Theatre,
+    cast: Cast,
+    choices: Choices,
+    *,
+    found: Found,
+    prunes: bool,
+    crash_at: int | None = None,
+    memory: Memory | None = None,
+) -> World:
+    """One schedule from an empty database to its verdict."""
+    world = World(
+        theatre,
+        cast,
+        choices,
+        seen_states=found.states if prunes else None,
+        marks=found.marks,
+        crash_at=crash_at,
+        memory=memory,
+    )
+    found.runs += 1
+    try:
+        await world.play()
+        await _judge(world, found)
+    except Pruned:
+        found.pruned += 1
+    finally:
+        world.remember_results()
+        if world.faults:
+            found.failures.append(
+                Failure(
+                    cast=cast.name,
+                    choices=list(choices.made),
+                    violations=world.faults,
+                    trace=world.trace,
+                )
+            )
+    return world
+
+
+async def _judge(world: World, found: Found) -> None:
+    digest, broken, _ = await world.theatre.look(world.clock.instant)
+    world.faults += [rule for rule in broken if rule not in world.faults]
+    ending = (digest, world.clock.instant, world.record.describe())
+    if ending in found.judged:
+        return
+    found.judged.add(ending)
+    recovered = await recover(world)
+    rows = await world.theatre.rows()
+    world.faults += judge(rows, world.record, recovered=recovered)
+    found.endings.add(digest)
+    for turn in rows["turn"]:
+        found.marks[f"turn {turn['state']}: {turn['reason']}"] += 1
+    for message in rows["outbound"]:
+        found.marks[f"{message['author']} message {message['state']}: {message['reason'] or ''}"] += 1
+    for kind, state, reason, data in rows["journal"]:
+        if kind == "authority":
+            found.marks[f"authority {data['from']} to {state}"] += 1
+            found.marks[f"authority because of {reason}"] += 1
+
+
+async def explore(
+    theatre: Theatre,
+    cast: Cast,
+    *,
+    runs_max: int,
+    prunes: bool = True,
+    stops_at_failure: bool = True,
+) -> Found:
+    """Depth-first over every choice, until nothing is left or ``runs_max`` is reached."""
+    found, memory = Found(), Memory()
+    prefix: Sequence[int] | None = ()
+    while prefix is not None and found.runs < runs_max:
+        choices = Choices(given=prefix)
+        await run_once(theatre, cast, choices, found=found, prunes=prunes, memory=memory)
+        if found.failures and stops_at_failure:
+            return found
+        prefix = choices.next_prefix()
+    found.is_exhausted = prefix is None
+    return found
+
+
+async def wander(
+    theatre: Theatre, cast: Cast, *, runs: int, seed: int, stops_at_failure: bool = True
+) -> Found:
+    """Random walks; the same seed walks the same way."""
+    found, memory = Found(), Memory()
+    for number in range(runs):
+        choices = Choices(luck=random.Random(f"{seed}:{number}"))  # noqa: S311  # Repeatable, not secret.
+        await run_once(theatre, cast, choices, found=found, prunes=False, memory=memory)
+        if found.failures and stops_at_failure:
+            break
+    return found
+
+
+async def replay(theatre: Theatre, cast: Cast, given: Sequence[int]) -> Found:
+    found = Found()
+    await run_once(theatre, cast, Choices(given=given), found=found, prunes=False)
+    return found
