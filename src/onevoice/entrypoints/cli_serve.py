@@ -30,7 +30,7 @@ _ROLES_NOT_BUILT = ("web", "worker", "dispatcher")
 DEMO_SETTINGS: dict[str, object] = {
     "turns": {"debounce_seconds": 3.0},
     "agent": {"use": "builtin:demo"},
-    "channels": [{"name": "demo", "kind": "webchat"}],
+    "channels": [{"name": "demo", "kind": "webchat", "title": "Clínica Aurora"}],
 }
 
 
