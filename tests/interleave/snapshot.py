@@ -37,7 +37,8 @@ from conversation c
 where c.outbox_due_at is null and exists (
     select from outbound_message o
     where o.conversation_id = c.id and o.state = 'due'
-        and not (o.author = 'operator' and c.authority_state = 'HANDOFF_PENDING')
+        and not (o.author = 'operator' and c.authority_state = 'HANDOFF_PENDING'
+            and (c.authority_owner is not null or c.authority_reason = 'device_reply'))
         and not exists (
             select from outbound_message e
             where e.conversation_id = c.id and (e.state = 'sending'

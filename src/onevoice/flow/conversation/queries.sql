@@ -16,7 +16,7 @@ for update of c;
 -- Derives every timer from the rows, under the lock; run last in each transaction that changed them.
 -- Undecided: an arrival that a waiting AI reply has not seen and no triage decision covers.
 -- The head of the lane is the first due message behind nothing on the wire; an uncertain one
--- blocks only its own author.
+-- blocks only its own author. A human's words wait for a takeover that will be confirmed, not for one nobody has asked for.
 with fact as (
     select c.account_id, c.id,
            opened.first_at, opened.last_at,
@@ -80,7 +80,8 @@ set open_since = f.first_at,
         when f.is_undecided then coalesce(c.triage_due_at, (select coalesce($1::timestamptz, clock_timestamp())))
     end,
     outbox_due_at = case
-        when f.is_sending or (f.head_author = 'operator' and c.authority_state = 'HANDOFF_PENDING') then null
+        when f.is_sending or (f.head_author = 'operator' and c.authority_state = 'HANDOFF_PENDING'
+            and (c.authority_owner is not null or c.authority_reason = 'device_reply')) then null
         when f.head_author in ('ai', 'system') then greatest(f.head_due_at, c.echo_wait_until)
         else f.head_due_at
     end
