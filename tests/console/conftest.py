@@ -51,6 +51,14 @@ async def browser(chromium_path: str) -> AsyncIterator[Browser]:
 
 
 @pytest.fixture
+async def api_database(database: Database, database_dsn: str) -> AsyncIterator[Database]:
+    """The API role's connections; `database` empties the tables afterwards."""
+    opened = await Database.open(database_dsn, role="onevoice_api", connections_max=4)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
 async def site(database: Database, owner: Connection) -> AsyncIterator[Site]:
     """The chat site, in real time."""
     async with JournalFeed(database, poll_seconds=0.05) as feed:

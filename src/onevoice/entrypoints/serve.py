@@ -15,6 +15,7 @@ import uvicorn
 from starlette.routing import Router
 
 from onevoice.app import Application, canonical_aliases, open_application
+from onevoice.entrypoints.console import ConsoleServices, console_routes
 from onevoice.entrypoints.http.api import ApiServices, create_api
 from onevoice.entrypoints.http.feed import JournalFeed
 from onevoice.entrypoints.http.webchat import (
@@ -38,7 +39,7 @@ LOG = logging.getLogger("onevoice.serve")
 
 
 class Site:
-    """All HTTP of one process: webhooks as plain ASGI, the chat page, and the API for everything else."""
+    """All HTTP of one process: webhooks as plain ASGI, the chat page, the console, and the API for everything else."""
 
     def __init__(self, application: Application, worker: Worker, *, api_token: str | None) -> None:
         runtime = application.runtime
@@ -75,12 +76,17 @@ class Site:
             )
         )
         self._chat = Router(routes=webchat_routes(self._webchat(application)))
+        self._console = Router(routes=console_routes(self._console_services(application)))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"].startswith(PREFIX):
             await self._webhooks(scope, receive, send)
         elif scope["type"] == "http" and scope["path"].startswith("/chat/"):
             await self._chat(scope, receive, send)
+        elif scope["type"] == "http" and (
+            scope["path"] in ("/", "/console") or scope["path"].startswith("/console/")
+        ):
+            await self._console(scope, receive, send)
         else:
             await self._api(scope, receive, send)
 
@@ -91,6 +97,17 @@ class Site:
                 self._worker.note_overtaken(result.running_turn)
         if any(result.is_new for result in received):
             self.feed.nudge()
+
+    def _console_services(self, application: Application) -> ConsoleServices:
+        runtime = application.runtime
+        return ConsoleServices(
+            database=application.api_database,
+            runtime=replace(runtime, database=application.api_database),
+            sessions=self.sessions,
+            feed=self.feed,
+            canonical_aliases=canonical_aliases,
+            public_url=runtime.settings.server.public_url,
+        )
 
     def _webchat(self, application: Application) -> WebchatServices:
         runtime = application.runtime

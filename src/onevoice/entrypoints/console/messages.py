@@ -1,0 +1,115 @@
+"""What an operator writes: replies, suggestions sent or edited, internal notes; and what they decide on messages
+and writes that wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from onevoice.entrypoints.console.commands import conclude
+from onevoice.entrypoints.console.desk import conversation_of
+from onevoice.entrypoints.console.form import Form
+from onevoice.entrypoints.console.refusal import Refusal
+from onevoice.entrypoints.console.services import ConsoleServices
+from onevoice.entrypoints.console.visit import Visit
+from onevoice.flow.effect.approval import approve, refuse
+from onevoice.flow.operator.perform import (
+    add_note,
+    discard_outbound,
+    release_outbound,
+    seal_operator_message,
+    send_as_mine,
+)
+from onevoice.vocabulary import EffectId, OutboundId
+
+__all__ = ["decide_effect", "decide_outbound", "keep_note", "send_message"]
+
+
+async def send_message(services: ConsoleServices, visit: Visit, request: Request, form: Form) -> Response:
+    """Answer the customer. The key is the draft's own: however often it is posted, it is sent once."""
+    key = form.identity("key")
+    if key is None:
+        raise Refusal(422, "form_unreadable")
+    text = form.text("text") if "text" in form.fields else None
+    suggestion = form.identity("suggestion")
+    return await conclude(
+        services,
+        visit,
+        request,
+        lambda: seal_operator_message(
+            services.runtime,
+            visit.key(conversation_of(request)),
+            actor=visit.actor,
+            text=text,
+            seen=form.line("seen") or None,
+            idempotency_key=str(key),
+            suggestion=suggestion,
+        ),
+        written=text or "",
+    )
+
+
+async def keep_note(services: ConsoleServices, visit: Visit, request: Request, form: Form) -> Response:
+    """Leave a note for colleagues."""
+    text = form.text("text")
+    return await conclude(
+        services,
+        visit,
+        request,
+        lambda: add_note(services.runtime, visit.key(conversation_of(request)), actor=visit.actor, text=text),
+    )
+
+
+async def decide_outbound(services: ConsoleServices, visit: Visit, request: Request, form: Form) -> Response:
+    """Release, discard, or send the words of a message as one's own."""
+    outbound = OutboundId(_identity(request, "outbound", unknown="outbound_unknown"))
+    decisions: dict[str, Callable[[], Awaitable[object]]] = {
+        "release": lambda: release_outbound(services.runtime, visit.account, outbound, actor=visit.actor),
+        "discard": lambda: discard_outbound(services.runtime, visit.account, outbound, actor=visit.actor),
+        # The API's own key: once, whatever is repeated and from wherever.
+        "mine": lambda: send_as_mine(
+            services.runtime,
+            visit.account,
+            outbound,
+            actor=visit.actor,
+            idempotency_key=f"as mine: {outbound}",
+        ),
+    }
+    return await conclude(services, visit, request, _chosen(decisions, request))
+
+
+async def decide_effect(services: ConsoleServices, visit: Visit, request: Request, form: Form) -> Response:
+    """Approve or refuse a write that waits, as the screen showed it."""
+    effect = EffectId(_identity(request, "effect", unknown="effect_unknown"))
+    version = form.line("version")
+    seen_version = int(version) if version.isascii() and version.isdigit() and len(version) < 19 else None
+    decisions: dict[str, Callable[[], Awaitable[object]]] = {
+        "approve": lambda: approve(
+            services.runtime,
+            visit.account,
+            effect,
+            operator=visit.principal.operator_id,
+            seen_version=seen_version,
+        ),
+        "refuse": lambda: refuse(services.runtime, visit.account, effect),
+    }
+    return await conclude(services, visit, request, _chosen(decisions, request))
+
+
+def _chosen(
+    decisions: dict[str, Callable[[], Awaitable[object]]], request: Request
+) -> Callable[[], Awaitable[object]]:
+    decision = decisions.get(request.path_params["decision"])
+    if decision is None:
+        raise Refusal(404, "not_found")
+    return decision
+
+
+def _identity(request: Request, name: str, *, unknown: str) -> UUID:
+    try:
+        return UUID(request.path_params[name])
+    except ValueError:
+        raise Refusal(404, unknown) from None
