@@ -5,9 +5,10 @@ Public names for agents and triage functions written by users. Importing it star
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from onevoice.errors import WriteOutsideTurn, WriteRefused
+from onevoice.errors import HandoffOutsideTurn, WriteOutsideTurn, WriteRefused
 from onevoice.vocabulary import (
     BurstMessage,
     HandoffRequest,
@@ -23,6 +24,7 @@ from onevoice.vocabulary import (
 
 __all__ = [
     "BurstMessage",
+    "HandoffOutsideTurn",
     "HandoffRequest",
     "HistoryItem",
     "OutgoingMessage",
@@ -34,18 +36,22 @@ __all__ = [
     "Usage",
     "WriteOutsideTurn",
     "WriteRefused",
+    "handoff",
     "writes",
 ]
 
 if TYPE_CHECKING:
+    from onevoice.handoff_tool import handoff
     from onevoice.write_tools import writes
+
+_MODULE_OF = {"handoff": "handoff_tool", "writes": "write_tools"}
 
 
 def __getattr__(name: str) -> object:
-    """Load the decorator when it is first used."""
-    if name != "writes":
+    """Load a tool's module when the tool is first used."""
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"onevoice has no {name!r}")
-    from onevoice.write_tools import writes
-
-    globals()[name] = writes
-    return writes
+    found: object = getattr(import_module(f"onevoice.{module}"), name)
+    globals()[name] = found
+    return found

@@ -176,7 +176,7 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
             timeout_seconds=settings.agent.timeout_seconds,
             http=http,
         )
-    return load_agent(use, settings.folder)
+    return load_agent(use, settings.folder, burst_instructions=settings.agent.burst_instructions)
 
 
 def build_receiver(settings: Settings, *, http: httpx2.AsyncClient) -> Receiver | None:

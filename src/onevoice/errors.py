@@ -192,3 +192,7 @@ class SimulationFailed(OnevoiceError):
 
 class ScenarioStuck(OnevoiceError):
     """Something did not happen without which the rest of a scenario makes no sense."""
+
+
+class HandoffOutsideTurn(OnevoiceError):
+    """The handoff tool was called where no turn runs; in a test, call it inside `with catch_handoff():`."""

@@ -11,6 +11,16 @@ from types import ModuleType
 
 from onevoice.errors import ConfigurationError
 
+# The extras of onevoice, by the module somebody missed.
+_EXTRAS = {
+    "agents": "openai-agents",
+    "google": "adk",
+    "google.adk": "adk",
+    "google.genai": "adk",
+    "langgraph": "langgraph",
+    "pydantic_ai": "pydantic-ai",
+}
+
 
 def import_attribute(key: str, use: str, folder: Path, *, wanted: str) -> object:
     """Import ``use`` with ``folder`` first on the path; raises ``ConfigurationError`` with one line that names ``key``.
@@ -46,11 +56,10 @@ def _import(key: str, use: str, module_name: str, folder: Path) -> ModuleType:
                 f'names a module "{error.name}" that is not there',
                 f"write {expected} or correct the name",
             ) from None
+        extra = _EXTRAS.get(".".join((error.name or "").split(".")[:2]))
+        install = f'pip install "onevoice[{extra}]"' if extra else "install it beside onevoice"
         raise attribute_fault(
-            key,
-            use,
-            f'imports "{error.name}", which is not installed',
-            f"install it beside onevoice ({_place(error)})",
+            key, use, f'imports "{error.name}", which is not installed', f"{install} ({_place(error)})"
         ) from error
     except Exception as error:
         what = type(error).__name__

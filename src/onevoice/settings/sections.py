@@ -230,6 +230,14 @@ class AgentSettings(Section):
         max_length=100,
         description='What marks a transcription in the agent\'s input, such as "[áudio transcrito]".',
     )
+    burst_instructions: Annotated[str, AfterValidator(check_line)] = Field(
+        default="The customer's last turn can be several messages that were sent one after the other: read them "
+        "together, and answer once. Where they contradict each other, the later one holds. Texts in square brackets "
+        "are marks of the system, such as [human colleague] before what a colleague wrote; never write such marks.",
+        max_length=2000,
+        description="What an agent of a library (pydantic-ai, ADK, LangGraph, OpenAI Agents) is told after its own "
+        "instructions. Empty: nothing.",
+    )
     min_confidence: Number = Field(
         default=0.0,
         ge=0,
@@ -251,9 +259,7 @@ class HandoffSettings(Section):
         description="A conversation a human left quiet for so long goes back to the AI, unless it was taken "
         "with hold. 0: never.",
     )
-    when_parked: Switch = Field(
-        default=False, description="Whether a parked message also asks for a human."
-    )
+    when_parked: Switch = Field(default=False, description="Whether a parked message also asks for a human.")
     failure_notice: Annotated[str, AfterValidator(check_line)] = Field(
         default="",
         max_length=1000,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from onevoice.testing.gate import CallCount, Gate
     from onevoice.testing.graph_server import GraphRequest, LoopbackGraph
     from onevoice.testing.manual_clock import ManualClock, settle
+    from onevoice.testing.model_server import LoopbackModel, ModelFault, ToolCall
     from onevoice.testing.network_guard import OutsideConnection, loopback_only
     from onevoice.testing.recording_channel import RecordingChannel
     from onevoice.testing.recording_write_gate import RecordingWriteGate
@@ -30,12 +31,15 @@ __all__ = [
     "GraphRequest",
     "LoopbackAgent",
     "LoopbackGraph",
+    "LoopbackModel",
     "ManualClock",
+    "ModelFault",
     "OutsideConnection",
     "RecordingChannel",
     "RecordingWriteGate",
     "ScriptedAgent",
     "ScriptedDecider",
+    "ToolCall",
     "loopback_only",
     "make_turn_context",
     "settle",
@@ -50,12 +54,15 @@ _MODULE_OF = {
     "GraphRequest": "graph_server",
     "LoopbackAgent": "agent_server",
     "LoopbackGraph": "graph_server",
+    "LoopbackModel": "model_server",
     "ManualClock": "manual_clock",
+    "ModelFault": "model_server",
     "OutsideConnection": "network_guard",
     "RecordingChannel": "recording_channel",
     "RecordingWriteGate": "recording_write_gate",
     "ScriptedAgent": "scripted_agent",
     "ScriptedDecider": "scripted_decider",
+    "ToolCall": "model_server",
     "loopback_only": "network_guard",
     "make_turn_context": "turn_context",
     "settle": "manual_clock",

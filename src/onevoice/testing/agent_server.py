@@ -55,7 +55,7 @@ class AgentAnswer:
 AgentReply = (
     AgentAnswer
     | Mapping[str, object]
-    | Callable[[AgentRequest], Mapping[str, object] | Awaitable[Mapping[str, object]]]
+    | Callable[[AgentRequest], "AgentAnswer | Mapping[str, object] | Awaitable[Mapping[str, object]]"]
 )
 
 
@@ -166,6 +166,8 @@ class LoopbackAgent:
         if not callable(reply):
             return AgentAnswer(content=reply)
         content = reply(request)
+        if isinstance(content, AgentAnswer):
+            return content
         return AgentAnswer(content=await content if isinstance(content, Awaitable) else content)
 
     def _is_signed(self, headers: Mapping[str, str], body: bytes) -> bool:

@@ -1,7 +1,8 @@
 """Agents written by the user: ``"module:attribute"`` becomes an agent, or a line saying what would be right.
 
-What an attribute may be is decided in ``_as_agent`` alone: an object that implements ports/agent.py, or an
-``async (TurnContext) -> Proposal | str``. Adapters for agent frameworks add their case there.
+What an attribute may be is decided in ``_as_agent`` alone: an agent of a library that is adapted, an object that
+implements ports/agent.py, or an ``async (TurnContext) -> Proposal | str``. A library is known by the name of the module
+its class comes from, so that it is imported only where the user's own module has done so.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from onevoice.adapters.agents.answer import as_proposal
 from onevoice.errors import AgentError, ConfigurationError
+from onevoice.handoff_tool import catch_handoff
 from onevoice.ports.agent import Agent
 from onevoice.settings.attribute import attribute_fault, import_attribute
-from onevoice.vocabulary import OutgoingMessage, Proposal, TurnContext
+from onevoice.settings.sections import AgentSettings
+from onevoice.vocabulary import Proposal, TurnContext
 
 AgentFunction = Callable[[TurnContext], Awaitable[Proposal | str]]
 
@@ -34,8 +39,9 @@ class FunctionAgent:
     async def propose(self, context: TurnContext) -> Proposal:
         limit = asyncio.timeout(context.deadline_seconds)
         try:
-            async with limit:
-                answer: object = await self._answer(context)
+            with catch_handoff() as caught:
+                async with limit:
+                    answer: object = await self._answer(context)
         except AgentError:
             raise
         except Exception as error:
@@ -49,25 +55,34 @@ class FunctionAgent:
                 "agent_failed",
                 f"the agent {self.name} raised {type(error).__name__}; see the cause's traceback",
             ) from error
-        return self._proposal(answer)
+        proposal = as_proposal(self.name, answer)
+        if caught.request is not None and proposal.handoff is None:
+            return replace(proposal, handoff=caught.request)
+        return proposal
 
     async def close(self) -> None:
         return None
 
-    def _proposal(self, answer: object) -> Proposal:
-        if isinstance(answer, Proposal):
-            return answer
-        if isinstance(answer, str):
-            return Proposal(messages=(OutgoingMessage(text=answer),) if answer.strip() else ())
-        raise AgentError(
-            "agent_bad_answer",
-            f"the agent {self.name} returned {type(answer).__name__}; return a Proposal or a str",
-        )
+
+def load_agent(
+    use: str, folder: Path, *, burst_instructions: str = AgentSettings().burst_instructions
+) -> Agent:
+    """Import ``use`` with ``folder`` first on the path; raises ``ConfigurationError`` with one line.
+
+    ``burst_instructions`` is what an adapted library's agent is told about bursts, after its own instructions.
+    """
+    found = import_attribute("agent.use", use, folder, wanted=_WANTED)
+    return _adapted(use, found, burst_instructions) or _as_agent(use, found)
 
 
-def load_agent(use: str, folder: Path) -> Agent:
-    """Import ``use`` with ``folder`` first on the path; raises ``ConfigurationError`` with one line."""
-    return _as_agent(use, import_attribute("agent.use", use, folder, wanted=_WANTED))
+def _adapted(use: str, found: object, burst_instructions: str) -> Agent | None:
+    """An agent of a library that onevoice adapts; the library is imported already, for it has made ``found``."""
+    kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(found).__mro__}
+    if "pydantic_ai.AbstractAgent" in kinds:
+        from onevoice.adapters.agents.pydantic_ai import adapt_pydantic_ai
+
+        return adapt_pydantic_ai(use, cast("Any", found), burst_instructions=burst_instructions)
+    return None
 
 
 def _as_agent(use: str, found: object) -> Agent:
