@@ -99,6 +99,7 @@ def test_what_is_decided_or_needs_no_decision_leaves(talk: dict[str, Any], head:
         (45.0, 3.0, Hold(until=at(3.0), reason="pair_rate")),
         (45.0, 6.0, Begin(pair_spent=45.0)),
         (45.0, 600.0, Begin(pair_spent=1.0)),
+        (44.0 + 1e-9, 0.0, Hold(until=at(0.001), reason="pair_rate")),
     ],
 )
 def test_the_pair_credit_refills_one_message_each_interval(
@@ -154,5 +155,5 @@ def test_every_decision_moves_the_lane(
             assert found.reason
         case Begin():
             assert version == 1
-            assert due <= 0
+            assert head.due_at <= talk.now
             assert author is not Author.AI or arrived <= max(seen, min(decided, arrived))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -102,80 +103,35 @@ async def world(database: Database, owner: Connection) -> Connection:
     message = await rows.inbound(conversation)
     turn = await rows.turn(conversation, [message])
     outbound = await rows.outbound(conversation)
-    common: dict[str, Any] = {"account_id": "default", "id": new_id(), "conversation_id": conversation}
-    await rows.insert(
-        "attempt",
-        {
-            "account_id": "default",
-            "outbound_id": outbound,
-            "attempt": 1,
-            "started_at": at(0),
-            "not_after": at(1),
-        },
-    )
-    await rows.insert(
-        "effect",
-        common
-        | {
-            "turn_id": turn,
-            "authority_version": 1,
-            "tool": "book",
-            "args": {},
-            "key": "k",
-            "state": "started",
-            "started_at": at(0),
-            "not_after": at(1),
-        },
-    )
-    await rows.insert(
-        "device_echo",
-        {
-            "account_id": "default",
-            "channel": "loja",
-            "external_id": "e1",
-            "conversation_id": conversation,
-            "type": "text",
-            "received_at": at(0),
-            "outcome": "own",
-            "raw": b"",
-        },
-    )
-    await rows.insert(
-        "follow_up",
-        common
-        | {
-            "text": "oi",
-            "not_before": at(1),
-            "authority_version": 1,
-            "arrivals_seen": 1,
-            "created_at": at(0),
-        },
-    )
-    await rows.insert(
-        "suggestion",
-        common | {"text": "oi", "authority_version": 1, "arrivals_seen": 1, "created_at": at(0)},
-    )
-    await rows.insert(
-        "notification",
-        common | {"kind": "handoff", "created_at": at(0), "next_try_at": at(0)},
-    )
-    await rows.insert(
-        "operator",
-        {"account_id": "default", "id": new_id(), "name": "Bia", "role": "operator", "created_at": at(0)},
-    )
-    await rows.insert(
-        "unknown_event",
-        {
-            "account_id": "default",
-            "id": new_id(),
-            "channel": "loja",
-            "reason": "odd",
-            "digest": b"1",
-            "received_at": at(0),
-            "raw": b"",
-        },
-    )
+    for table, columns in _others(conversation=conversation, turn=turn, outbound=outbound):
+        await rows.insert(table, {"account_id": "default"} | columns)
     return owner
+
+
+def _others(*, conversation: UUID, turn: UUID, outbound: UUID) -> list[tuple[str, dict[str, object]]]:
+    """Tables without a builder of their own."""
+    talk: dict[str, object] = {"id": new_id(), "conversation_id": conversation}
+    version: dict[str, object] = {"authority_version": 1}
+    draft: dict[str, object] = version | {"text": "oi", "arrivals_seen": 1, "created_at": at(0)}
+    echo: dict[str, object] = {"external_id": "e1", "conversation_id": conversation, "type": "text"}
+    kept: dict[str, object] = {"channel": "loja", "received_at": at(0), "raw": b""}
+    write: dict[str, object] = version | {
+        "turn_id": turn,
+        "tool": "book",
+        "args": dict[str, object](),
+        "key": "k",
+    }
+    span: dict[str, object] = {"started_at": at(0), "not_after": at(1)}
+    return [
+        ("attempt", span | {"outbound_id": outbound, "attempt": 1}),
+        ("effect", talk | write | span | {"state": "started"}),
+        ("device_echo", echo | kept | {"outcome": "own"}),
+        ("follow_up", talk | draft | {"not_before": at(1)}),
+        ("suggestion", talk | draft),
+        ("notification", talk | {"kind": "handoff", "created_at": at(0), "next_try_at": at(0)}),
+        ("operator", {"id": new_id(), "name": "Bia", "role": "operator", "created_at": at(0)}),
+        ("unknown_event", kept | {"id": new_id(), "reason": "odd", "digest": b"1"}),
+    ]
 
 
 @pytest.mark.parametrize("name", BROKEN)

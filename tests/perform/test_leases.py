@@ -8,7 +8,7 @@ import pytest
 
 from onevoice.flow.sweep.perform import sweep
 from onevoice.flow.turn.perform import abandon_drained, renew
-from onevoice.vocabulary import TurnState
+from onevoice.vocabulary import TurnId, TurnState
 from tests.perform.stage import Stage
 
 
@@ -136,7 +136,7 @@ async def test_draining_an_ended_or_unknown_turn_does_nothing(stage: Stage) -> N
     await stage.clock.advance(5.0)
     (turn,) = await stage.claim()
     await stage.answer(turn)
-    unknown = replace(turn, id=stage.runtime.chance.new_id())  # type: ignore[arg-type]
+    unknown = replace(turn, id=TurnId(stage.runtime.chance.new_id()))
     await abandon_drained(stage.runtime, [turn, unknown])
     await abandon_drained(stage.runtime, [])
 

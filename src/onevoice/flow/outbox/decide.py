@@ -32,6 +32,7 @@ RETRY_SECONDS_FIRST = 2.0
 RETRY_SECONDS_MAX = 300.0
 NOT_SENT_RETRIES_MAX = 12
 PAUSED_LOOK_SECONDS = 30.0
+PAIR_WAIT_SECONDS_MIN = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,8 @@ def _pace(lane: Lane) -> Begin | Hold:
         elapsed = (conversation.now - conversation.pair_spent_at).total_seconds()
         spent = max(0.0, spent - elapsed / lane.pair_seconds)
     if spent + 1 > lane.pair_burst:
-        wait = (spent + 1 - lane.pair_burst) * lane.pair_seconds
+        # Never so short that the instant is now again: that would be a loop without a pause.
+        wait = max(PAIR_WAIT_SECONDS_MIN, (spent + 1 - lane.pair_burst) * lane.pair_seconds)
         return Hold(until=conversation.now + timedelta(seconds=wait), reason="pair_rate")
     return Begin(pair_spent=spent + 1)
 
