@@ -77,11 +77,15 @@ def load_agent(
 
 def _adapted(use: str, found: object, burst_instructions: str) -> Agent | None:
     """An agent of a library that onevoice adapts; the library is imported already, for it has made ``found``."""
-    kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(found).__mro__}
-    if "pydantic_ai.AbstractAgent" in kinds:
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(found).__mro__}
+    if ("pydantic_ai", "AbstractAgent") in kinds:
         from onevoice.adapters.agents.pydantic_ai import adapt_pydantic_ai
 
         return adapt_pydantic_ai(use, cast("Any", found), burst_instructions=burst_instructions)
+    if kinds & {("google", "BaseAgent"), ("google", "App")}:
+        from onevoice.adapters.agents.adk import adapt_adk
+
+        return adapt_adk(use, cast("Any", found), burst_instructions=burst_instructions)
     return None
 
 

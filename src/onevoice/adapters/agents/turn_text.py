@@ -14,7 +14,10 @@ from onevoice.vocabulary import BurstMessage, EffectState, HistoryItem, TurnCont
 OPERATOR_MARK = "[human colleague]"
 BEGINNING = "[the conversation so far]"
 STATE_MARKS = {"uncertain": "[may not have arrived]", "on_its_way": "[on its way to the customer]"}
-EFFECTS_HEADING = "Already done in this conversation, and the customer has not been told yet. Tell them, and do not do it again:"
+EFFECTS_HEADING = (
+    "Already done in this conversation, and the customer has not been told yet. Tell them, and do not do it "
+    "again:"
+)
 EFFECT_STATES = {
     EffectState.DONE: "done",
     EffectState.FAILED: "failed",
