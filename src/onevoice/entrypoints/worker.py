@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from onevoice.errors import DatabaseUnavailable
+from onevoice.errors import DatabaseUnavailable, StatementInterrupted
 from onevoice.flow.batch import Batcher
 from onevoice.flow.gate.decide import CutShort, Verdict
 from onevoice.flow.gate.perform import Settlement, prepare, settle
@@ -146,7 +146,7 @@ class Worker:
         while not self._stopping.is_set() or work is None:
             try:
                 again = await look()
-            except DatabaseUnavailable:
+            except (DatabaseUnavailable, StatementInterrupted):
                 LOG.warning("the database is away", extra={"work": look.__name__})
                 await self._runtime.clock.sleep(UNAVAILABLE_SECONDS)
                 continue
@@ -275,11 +275,11 @@ class Worker:
             await keep_draft(self._runtime, draft, answer)
 
     async def _until_available(self, act: Callable[[], Awaitable[Any]]) -> None:
-        """Repeat while the database is away: the result in hand is worth more than the wait."""
+        """Repeat while the database is away or gave way: the result in hand is worth more than the wait."""
         while True:
             try:
                 await act()
-            except DatabaseUnavailable:
+            except (DatabaseUnavailable, StatementInterrupted):
                 await self._runtime.clock.sleep(UNAVAILABLE_SECONDS)
             else:
                 return

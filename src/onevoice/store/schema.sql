@@ -487,6 +487,8 @@ CREATE INDEX conversation_triage_due ON public.conversation USING btree (triage_
 
 CREATE INDEX conversation_turn_due ON public.conversation USING btree (turn_due_at) WHERE (turn_due_at IS NOT NULL);
 
+CREATE INDEX conversation_unconfirmed ON public.conversation USING btree (authority_since) WHERE ((authority_state = 'HANDOFF_PENDING'::text) AND ((authority_owner IS NOT NULL) OR (authority_reason = 'device_reply'::text)));
+
 CREATE INDEX conversation_untimed ON public.conversation USING btree (open_since) WHERE ((authority_state = 'AI_ACTIVE'::text) AND (turn_due_at IS NULL) AND (triage_due_at IS NULL) AND (open_since IS NOT NULL));
 
 CREATE INDEX conversation_waiting ON public.conversation USING btree (account_id, authority_state, last_activity_at DESC, id) WHERE (authority_state <> 'AI_ACTIVE'::text);

@@ -43,11 +43,16 @@ where m.account_id = $1::text and m.turn_id = any($2::uuid[]) and m.state = 'ans
         where o.account_id = m.account_id and o.turn_id = m.turn_id and o.attempt_count > 0);
 
 -- name: find_unconfirmed
--- The sweep repeats a confirmation that a crash may have left out.
-select account_id, id
-from conversation
-where authority_state = 'HANDOFF_PENDING' and (authority_owner is not null or authority_reason = 'device_reply')
-order by authority_since
+-- The sweep repeats a confirmation that a crash may have left out; those that still wait for a send are not read.
+select c.account_id, c.id
+from conversation c
+where c.authority_state = 'HANDOFF_PENDING'
+    and (c.authority_owner is not null or c.authority_reason = 'device_reply')
+    and not exists (
+        select from outbound_message o
+        where o.account_id = c.account_id and o.conversation_id = c.id and o.state = 'sending'
+            and o.author in ('ai', 'system'))
+order by c.authority_since
 limit $1::integer;
 
 -- name: reopen_unanswered

@@ -183,6 +183,9 @@ alter table conversation
     add column loop_started_at timestamptz,
     add column loop_turn_count integer not null default 0;
 create index conversation_suggestion_due on conversation (suggestion_due_at) where suggestion_due_at is not null;
+-- Takeovers whose owner is named and whose last send is being waited for.
+create index conversation_unconfirmed on conversation (authority_since)
+    where authority_state = 'HANDOFF_PENDING' and (authority_owner is not null or authority_reason = 'device_reply');
 create index conversation_idle on conversation (last_activity_at) where authority_state = 'HUMAN_ACTIVE';
 
 -- The human message that answered an inbound one: if it is revoked unsent, the customer's is open again.
