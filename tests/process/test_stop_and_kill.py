@@ -62,7 +62,7 @@ async def test_a_stop_in_the_window_leaves_the_turn_to_the_next_process(
     place: Place, agent: LoopbackAgent
 ) -> None:
     """Nobody waits for the window to end; the timer is in the row."""
-    server, door = await place.serve({"turns": {"debounce_seconds": 3.0}, **asking(agent)})
+    server, door = await place.serve({"turns": {"debounce_seconds": 4.0}, **asking(agent)})
     await door.say("oi", "queria marcar")
     await stopped(server)
     assert agent.requests == []
@@ -147,11 +147,14 @@ async def test_a_stopping_server_ends_when_the_channel_never_answers(
 
 async def test_a_kill_in_the_window_changes_nothing(place: Place, agent: LoopbackAgent) -> None:
     """The burst is complete whoever started it."""
-    server, door = await place.serve({"turns": {"debounce_seconds": 3.0}, **asking(agent)})
+    server, door = await place.serve(
+        {"turns": {"debounce_seconds": 60.0, "max_wait_seconds": 60.0}, **asking(agent)}
+    )
     await door.say("oi")
     await server.killed()
 
-    _, door = await place.serve()
+    # The next process has a shorter window, which begins with the next message.
+    _, door = await place.serve({"turns": {"max_wait_seconds": 60.0}, **asking(agent)})
     await door.say("queria marcar")
 
     await answered_once(place, door, inbound=2)
