@@ -40,7 +40,7 @@ from onevoice.store.channels import register_channels
 from onevoice.store.database import Database
 from onevoice.store.migrate import migrate
 from onevoice.telemetry import Telemetry
-from onevoice.vocabulary import ChannelName, TurnContext
+from onevoice.vocabulary import ChannelName, TurnContext, Usage
 from onevoice.write_tools import perform_write
 
 __all__ = ["Application", "canonical_aliases", "open_application", "open_command", "open_database"]
@@ -87,17 +87,18 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
             database, [(channel.account, channel.name, channel.kind) for channel in channels.values()]
         )
         agent = build_agent(settings, http=http, clock=clock)
+        telemetry = Telemetry()
         api_database = await Database.open(dsn, role="onevoice_api", connections_max=4)
         runtime = Runtime(
             database=database,
             clock=clock,
             chance=SystemChance(),
             wakeup=InProcessWakeup(clock),
-            telemetry=Telemetry(),
+            telemetry=telemetry,
             settings=settings,
             channels=channels,
             agent=agent,
-            decider=build_decider(settings),
+            decider=build_decider(settings, telemetry),
             worker=f"{socket.gethostname()}:{os.getpid()}",
             receiver=build_receiver(settings, http=http),
             policies=build_policies(settings),
@@ -111,7 +112,7 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
 
 @asynccontextmanager
 async def open_command(settings: Settings) -> AsyncGenerator[Runtime]:
-    """A runtime for one command beside a running server: it loads no agent and registers no channel.
+    """A runtime for one command beside a running server: it loads no agent and no decider, and registers no channel.
 
     What it changes is found by the server's workers at their next look.
     """
@@ -129,7 +130,7 @@ async def open_command(settings: Settings) -> AsyncGenerator[Runtime]:
             settings=settings,
             channels=build_channels(settings.channels, http=http, clock=clock),
             agent=EchoAgent(),
-            decider=build_decider(settings),
+            decider=_build_rules_decider(),
             worker=f"{socket.gethostname()}:{os.getpid()}",
             receiver=build_receiver(settings, http=http),
             policies=build_policies(settings),
@@ -215,12 +216,34 @@ def _build_demo_agent(clock: Clock) -> Agent:
     return agent
 
 
-def build_decider(settings: Settings) -> Decider:
+def build_decider(settings: Settings, telemetry: Telemetry) -> Decider:
     use = settings.triage.use
     if use == "rules":
-        from onevoice.adapters.triage.rules import RulesDecider
-
-        return RulesDecider()
+        return _build_rules_decider()
     if use == "llm":
-        raise ConfigurationError(["triage.use: llm is not built yet; use rules, or your own module:function"])
+        return _build_llm_decider(settings.triage.model, telemetry)
     return load_decider(use, settings.folder)
+
+
+def _build_rules_decider() -> Decider:
+    from onevoice.adapters.triage.rules import RulesDecider
+
+    return RulesDecider()
+
+
+def _build_llm_decider(model: str, telemetry: Telemetry) -> Decider:
+    try:
+        from onevoice.adapters.triage.llm import load_llm_decider
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            [
+                f'triage.use: llm needs "{error.name}", which is not installed; pip install "onevoice[pydantic-ai]"'
+            ]
+        ) from error
+
+    def count(usage: Usage) -> None:
+        tokens = {"input": usage.input_tokens, "output": usage.output_tokens}
+        for kind, amount in tokens.items():
+            telemetry.triage_tokens.labels(model=usage.model or model, kind=kind).inc(amount)
+
+    return load_llm_decider(model, count=count)

@@ -115,6 +115,12 @@ DEFINITIONS: tuple[MetricDefinition, ...] = (
         help="Decisions about replies that a newer message overtook, by who decided.",
     ),
     MetricDefinition(
+        name="triage_tokens",
+        kind="counter",
+        labels={"model": (), "kind": ("input", "output")},
+        help="Tokens that the llm decider used, as its provider counted them.",
+    ),
+    MetricDefinition(
         name="outbound",
         kind="counter",
         labels={"author": ("ai", "operator", "device", "system"), "state": (), "reason": ()},
@@ -232,6 +238,7 @@ class Telemetry:
         self.operator_corrections = self._counter("operator_corrections")
         self.ai_resumed = self._counter("ai_resumed")
         self.triage = self._counter("triage")
+        self.triage_tokens = self._counter("triage_tokens")
         self.outbound = self._counter("outbound")
         self.late_ai_send = self._counter("late_ai_send")
         self.turn_lag_seconds = self._histogram("turn_lag_seconds")

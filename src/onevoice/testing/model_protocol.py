@@ -107,7 +107,7 @@ class Gemini:
         for position, content in enumerate(contents):
             if not content.get("parts") or any(part == {"text": ""} for part in content["parts"]):
                 return 400, "contents.parts must not be empty"
-            following = contents[position + 1] if position + 1 < len(contents) else {"parts": []}
+            following: Json = contents[position + 1] if position + 1 < len(contents) else {"parts": []}
             wanted = [part["functionCall"]["name"] for part in content["parts"] if "functionCall" in part]
             given = [
                 part["functionResponse"]["name"] for part in following["parts"] if "functionResponse" in part

@@ -16,7 +16,7 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.run_config import RunConfig, ToolThreadPoolConfig
 from google.adk.apps import App
 from google.adk.events import Event
-from google.adk.models import LlmRequest
+from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
