@@ -164,19 +164,6 @@ DEFINITIONS: tuple[MetricDefinition, ...] = (
         ),
     ),
     MetricDefinition(
-        name="database_seconds",
-        kind="histogram",
-        labels={"step": ()},
-        buckets=_FAST,
-        help="Duration of one transaction, by the step that ran it.",
-    ),
-    MetricDefinition(
-        name="database_failures",
-        kind="counter",
-        labels={"step": ()},
-        help="Transactions that the database refused or lost.",
-    ),
-    MetricDefinition(
         name="worker_failures",
         kind="counter",
         labels={"work": ()},
@@ -246,8 +233,6 @@ class Telemetry:
         self.burst_gap_seconds = self._histogram("burst_gap_seconds")
         self.bursts_split = self._counter("bursts_split")
         self.divergence = self._gauge("divergence")
-        self.database_seconds = self._histogram("database_seconds")
-        self.database_failures = self._counter("database_failures")
         self.worker_failures = self._counter("worker_failures")
         self.turns_running = self._gauge("turns_running")
         self.event_streams = self._gauge("event_streams")

@@ -108,6 +108,6 @@ def test_json_has_a_number_a_distribution_or_a_list_per_metric() -> None:
     assert figures["ai_resumed_total"] == 2
     assert figures["webhook_seconds"] == {"count": 1, "sum": 0.02}
     assert figures["triage_total"] == [{"labels": {"decision": "x", "decider": "x"}, "value": 2}]
-    assert figures["database_seconds"] == [{"labels": {"step": "x"}, "value": {"count": 1, "sum": 0.02}}]
+    assert figures["burst_gap_seconds"] == {"count": 1, "sum": 0.02}
     assert {"labels": {"between": "x"}, "value": 2} in figures["divergence"]  # pyright: ignore[reportOperatorIssue]
     assert set(figures) == {each.exposed_name.removeprefix("onevoice_") for each in DEFINITIONS}

@@ -60,6 +60,7 @@ class Worker:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._stopping = asyncio.Event()
+        self._database_away = False
         self._running: dict[TurnId, _Running] = {}
         self._turn_tasks: set[asyncio.Task[None]] = set()
         self._send_tasks: set[asyncio.Task[None]] = set()
@@ -147,7 +148,7 @@ class Worker:
             try:
                 again = await look()
             except (DatabaseUnavailable, StatementInterrupted):
-                LOG.warning("the database is away", extra={"work": look.__name__})
+                self._note_database(is_away=True)
                 await self._runtime.clock.sleep(UNAVAILABLE_SECONDS)
                 continue
             except Exception:
@@ -155,12 +156,19 @@ class Worker:
                 self._runtime.telemetry.worker_failures.inc()
                 await self._runtime.clock.sleep(FAILED_SECONDS)
                 continue
+            self._note_database(is_away=False)
             if again:
                 continue
             if work is None:
                 await self._runtime.clock.sleep(seconds)
             else:
                 await self._runtime.wakeup.wait(work, seconds_max=self._poll_seconds)
+
+    def _note_database(self, *, is_away: bool) -> None:
+        """Say once that the database went away, and once that it is back."""
+        if is_away != self._database_away:
+            self._database_away = is_away
+            LOG.warning("the database is away" if is_away else "the database is back")
 
     async def _look_for_turns(self) -> bool:
         free = TURNS_MAX - len(self._running)

@@ -61,7 +61,7 @@ async def seal_operator_message(
         stored_key = f"operator:{idempotency_key}"
         known = await transaction.fetch(SQL["find_by_key"], key.account, key.id, stored_key)
         if known:
-            return _same_or_refused(known, parts)
+            return _same_or_refused(runtime, known, parts)
         if suggested is not None and suggested["state"] != "open":
             raise CommandRefused("suggestion_unknown", _NO_SUGGESTION)
         if not may_write(conversation, actor.operator):
@@ -215,9 +215,10 @@ def _split(runtime: Runtime, conversation: Conversation, text: str) -> list[str]
     return list(channel.split(text))
 
 
-def _same_or_refused(known: Sequence[Row], parts: Sequence[str]) -> SealedMessage:
+def _same_or_refused(runtime: Runtime, known: Sequence[Row], parts: Sequence[str]) -> SealedMessage:
     if [row["text"] for row in known] != list(parts):
         raise CommandRefused("key_reused", "this Idempotency-Key was used for another text; use a new one")
+    runtime.telemetry.duplicates_intercepted.labels(kind="outbound").inc()
     return SealedMessage(outbound_ids=tuple(OutboundId(row["id"]) for row in known), is_new=False)
 
 

@@ -13,10 +13,11 @@ from onevoice.vocabulary import AuthorityState, ChannelName, MessageId, TurnId, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMessage:
-    """An open inbound message of a conversation whose timer fired."""
+    """An open inbound message of a conversation whose timer fired; ``replied_at`` is that of its latest reply."""
 
     id: MessageId
     received_at: datetime
+    replied_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,14 @@ def is_looping(conversation: Conversation, *, turns_max: int) -> bool:
     if started_at is None or conversation.loop_turn_count < turns_max:
         return False
     return conversation.now - started_at < timedelta(minutes=1)
+
+
+def is_split(messages: Sequence[OpenMessage], *, debounce_seconds: float) -> bool:
+    """A burst that begins within twice the window after an answer: the answer came into the middle of a thought."""
+    first = min(messages, key=lambda message: message.received_at)
+    if first.replied_at is None or first.received_at < first.replied_at:
+        return False
+    return (first.received_at - first.replied_at).total_seconds() <= 2 * debounce_seconds
 
 
 def measure_gaps(messages: Sequence[OpenMessage]) -> list[float]:

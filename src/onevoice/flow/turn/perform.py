@@ -9,14 +9,22 @@ from dataclasses import replace
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
-from onevoice.flow.conversation.perform import lock_due
+from onevoice.flow.conversation.perform import lock_due, read_row
 from onevoice.flow.effect.untold import hand_off_lost_writes
 from onevoice.flow.runtime import Runtime
-from onevoice.flow.turn.decide import OpenMessage, Turn, choose_turn, is_given_up, is_looping, measure_gaps
+from onevoice.flow.turn.decide import (
+    OpenMessage,
+    Turn,
+    choose_turn,
+    is_given_up,
+    is_looping,
+    is_split,
+    measure_gaps,
+)
 from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import MessageId, TurnId, TurnState
+from onevoice.vocabulary import TurnId, TurnState
 
 SQL = load_statements(__package__)
 
@@ -154,7 +162,7 @@ async def _read_open_messages(
     messages: dict[ConversationKey, list[OpenMessage]] = defaultdict(list)
     for row in rows:
         key = ConversationKey(row["account_id"], row["conversation_id"])
-        messages[key].append(OpenMessage(id=MessageId(row["id"]), received_at=row["received_at"]))
+        messages[key].append(read_row(OpenMessage, row))
     return messages
 
 
@@ -213,3 +221,6 @@ def _measure(runtime: Runtime, conversation: Conversation, messages: Sequence[Op
         runtime.telemetry.turn_lag_seconds.observe(max(0.0, lag))
     for gap in measure_gaps(messages):
         runtime.telemetry.burst_gap_seconds.observe(gap)
+    runtime.telemetry.agent_calls_avoided.inc(len(messages) - 1)
+    if is_split(messages, debounce_seconds=runtime.settings.turns.debounce_seconds):
+        runtime.telemetry.bursts_split.inc()

@@ -9,8 +9,16 @@ for update of c skip locked;
 
 -- name: read_open_messages
 -- Read after the lock was taken in a statement of its own: nothing commits a message unseen by this.
-select m.account_id, m.conversation_id, m.id, m.received_at
+-- With each conversation's latest reply, to see how often a new burst follows one at once.
+select m.account_id, m.conversation_id, m.id, m.received_at, reply.sent_at as replied_at
 from unnest($1::text[], $2::uuid[]) as wanted (account_id, id)
+left join lateral (
+    select r.sent_at
+    from outbound_message r
+    where r.account_id = wanted.account_id and r.conversation_id = wanted.id and r.sent_at is not null
+    order by r.seq desc
+    limit 1
+) reply on true
 cross join lateral (
     select o.account_id, o.conversation_id, o.id, o.received_at, o.seq
     from inbound_message o
