@@ -17,7 +17,14 @@ from onevoice.flow.triage.decide import (
     droppable,
     find_void_reason,
 )
-from onevoice.flow.turn.decide import OpenMessage, choose_turn, is_given_up, is_looping, measure_gaps
+from onevoice.flow.turn.decide import (
+    OpenMessage,
+    choose_turn,
+    is_given_up,
+    is_looping,
+    is_split,
+    measure_gaps,
+)
 from onevoice.vocabulary import AuthorityState, MessageId, TriageDecision, TurnId, WhileHeld
 from tests.decide.facts import TURN, at, conversation
 
@@ -182,3 +189,14 @@ def test_nothing_that_began_or_tells_of_a_write_is_ever_dropped(
 def test_what_voids_an_answer(facts: dict[str, Any], reason: str | None) -> None:
     """Another authority, newer arrivals, or a decision that came first."""
     assert find_void_reason(conversation(**facts), arrivals_asked=2) == reason
+
+
+@pytest.mark.parametrize(
+    ("replied_at", "split"), [(None, False), (101.0, False), (100.0, True), (90.0, True), (89.9, False)]
+)
+def test_a_burst_right_after_an_answer_was_split(replied_at: float | None, *, split: bool) -> None:
+    """Within twice the window of the reply; a burst that began before it was overtaken, not split."""
+    answered = at(replied_at) if replied_at is not None else None
+    messages = [OpenMessage(id=MessageId(UUID(int=1)), received_at=at(100), replied_at=answered)]
+
+    assert is_split(messages, debounce_seconds=5.0) is split
