@@ -84,15 +84,16 @@ async def test_a_correction_before_the_write_is_not_booked(stage: Stage, diary: 
     await stage.customer("ah, na verdade pode ser sábado")
     thinking.open()
     verdict = await answering
+    failure_count = (await stage.conversation())["agent_failure_count"]
     await stage.after(5.0)
 
     assert (verdict.state, verdict.reason) == (TurnState.DISCARDED, "newer_message")
+    assert failure_count == 0
     assert diary.booked == ["sábado"]
     assert stage.sent == ["Marcado: sábado."]
     assert len(agent.contexts[1].messages) == 2
     assert await write_states(stage) == [("book", "refused", "newer_message"), ("book", "done", None)]
     assert count(stage, "stale_blocked", at="effect") == 1
-    assert (await stage.conversation())["agent_failure_count"] == 0
 
 
 async def test_a_correction_after_the_write_is_answered_second(stage: Stage, diary: Diary) -> None:

@@ -373,3 +373,23 @@ async def test_takeovers_and_writes_never_cross(stage: Stage) -> None:
 
     assert outcomes <= {("started", "HANDOFF_PENDING"), ("refused", "HUMAN_ACTIVE")}
     assert len(outcomes) == 2
+
+
+async def test_a_write_that_has_begun_keeps_its_reply_from_being_discarded(stage: Stage) -> None:
+    """Finished or not, it may have happened; what automation does outside a turn is nothing to tell."""
+    await stage.customer("oi")
+    await stage.after(5.0)
+    key = await stage.key()
+    outside = await authorise_outside(stage.runtime, key, FRIDAY, authority_version=1)
+    assert outside.state is EffectState.STARTED
+    first = await claimed(stage, "sexta")
+    await stage.customer("sábado")
+    discarded = await stage.answer(first)
+    await stage.clock.advance(5.0)
+    (second,) = await stage.claim()
+    await started(stage, second)
+    await stage.customer("domingo")
+    sealed = await stage.answer(second)
+
+    assert discarded.reason == "newer_message"
+    assert sealed.state is TurnState.SEALED

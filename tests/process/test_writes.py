@@ -9,7 +9,7 @@ from tests.process.conftest import Place
 from tests.process.door import Door
 from tests.process.server import eventually
 
-AGENT = '''
+AGENT = """
 import asyncio, contextlib, pathlib
 from onevoice import writes
 
@@ -29,7 +29,7 @@ async def book(day):
 
 async def answer(context):
     return await book("sexta") if context.messages[0].text == "sexta" else "Certo!"
-'''
+"""
 
 
 async def open_clinic(place: Place) -> Path:
