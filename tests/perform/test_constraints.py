@@ -47,6 +47,7 @@ BROKEN = {
     "effect_state_known": "update effect set state = 'maybe', finished_at = $1",
     "follow_up_end_has_reason": "update follow_up set state = 'cancelled'",
     "follow_up_state_known": "update follow_up set state = 'maybe', reason = 'x', ended_at = $1",
+    "inbound_message_window_has_rule": "update inbound_message set window_seconds = 1",
     "inbound_message_claimed_by": "update inbound_message set state = 'claimed', turn_id = null",
     "inbound_message_end_has_reason": "update inbound_message set state = 'answered', state_reason = null",
     "inbound_message_once": "insert into inbound_message (account_id, id, conversation_id, channel, external_id, type, "

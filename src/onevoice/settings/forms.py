@@ -91,7 +91,9 @@ def check_origin(value: str) -> str:
     if parts.path:
         raise fault("holds a path; an origin ends after host and port: https://shop.example")
     if not _HOST.fullmatch(parts.netloc):
-        raise fault("has a host that browsers write otherwise; use a-z, 0-9, dots and - (punycode), and a port")
+        raise fault(
+            "has a host that browsers write otherwise; use a-z, 0-9, dots and - (punycode), and a port"
+        )
     return checked
 
 

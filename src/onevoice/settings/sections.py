@@ -106,6 +106,11 @@ class TurnSettings(Section):
         le=3600,
         description="The longest a customer waits because they keep typing; not less than debounce_seconds.",
     )
+    window_heuristics: Switch = Field(
+        default=False,
+        description="Whether a question or a long message halves the window and a bare greeting lengthens it; "
+        "max_wait_seconds bounds it all the same.",
+    )
     while_running: WhileRunning = Field(
         default=WhileRunning.DISCARD_UNLESS_WROTE,
         description="What a message does that arrives while a turn runs: enqueue sends the reply, "

@@ -164,9 +164,12 @@ CREATE TABLE public.inbound_message (
     amended_at timestamp with time zone,
     raw bytea NOT NULL,
     answered_by uuid,
+    window_seconds double precision,
+    window_rule text,
     CONSTRAINT inbound_message_claimed_by CHECK (((state <> 'claimed'::text) OR (turn_id IS NOT NULL))),
     CONSTRAINT inbound_message_end_has_reason CHECK (((state = ANY (ARRAY['open'::text, 'claimed'::text])) OR (state_reason IS NOT NULL))),
-    CONSTRAINT inbound_message_state_known CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'answered'::text, 'cancelled'::text, 'withdrawn'::text, 'recorded'::text])))
+    CONSTRAINT inbound_message_state_known CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'answered'::text, 'cancelled'::text, 'withdrawn'::text, 'recorded'::text]))),
+    CONSTRAINT inbound_message_window_has_rule CHECK (((window_seconds IS NULL) = (window_rule IS NULL)))
 );
 
 ALTER TABLE ONLY public.inbound_message FORCE ROW LEVEL SECURITY;

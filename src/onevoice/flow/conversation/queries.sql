@@ -19,7 +19,7 @@ for update of c;
 -- blocks only its own author. A human's words wait for a takeover that will be confirmed, not for one nobody has asked for.
 with fact as (
     select c.account_id, c.id,
-           opened.first_at, opened.last_at,
+           opened.first_at, opened.silent_at,
            coalesce(lane.is_sending, false) as is_sending,
            coalesce(reply.is_waiting, false) as is_waiting,
            coalesce(c.authority_state = 'AI_ACTIVE' and reply.is_waiting
@@ -29,7 +29,11 @@ with fact as (
     from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
     join conversation c on c.account_id = wanted.account_id and c.id = wanted.id
     left join lateral (
-        select min(m.received_at) as first_at, max(coalesce(m.amended_at, m.received_at)) as last_at
+        select min(m.received_at) as first_at,
+            greatest(
+                (array_agg(m.received_at + make_interval(secs => coalesce(m.window_seconds, $4::float8))
+                    order by m.seq desc))[1],
+                max(m.amended_at) + make_interval(secs => $4::float8)) as silent_at
         from inbound_message m
         where m.account_id = c.account_id and m.conversation_id = c.id and m.state = 'open'
     ) opened on true
@@ -73,7 +77,7 @@ set open_since = f.first_at,
         when c.authority_state = 'AI_ACTIVE' and c.running_turn_id is null and not f.is_undecided
             and f.first_at is not null
         then greatest(
-            least(f.last_at + make_interval(secs => $4::float8), f.first_at + make_interval(secs => $5::float8)),
+            least(f.silent_at, f.first_at + make_interval(secs => $5::float8)),
             c.turn_not_before)
     end,
     triage_due_at = case

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,6 +41,38 @@ def choose_first_state(item: MessageItem) -> Stored:
 def replaces_address(contact: ContactRef) -> bool:
     """A business-scoped id never replaces a phone as the address replies are sent to."""
     return not contact.key.startswith("bsuid:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The silence a message asks for, in seconds, and the rule that changed the configured one."""
+
+    seconds: float
+    rule: str
+
+
+LONG_CHARS_MIN = 160
+SHORTENED = 0.5
+LENGTHENED = 1.6
+_GREETING_WORDS = (
+    "oi oii oie ola olá opa alo alô eai bom boa dia tarde noite tudo bem hola buenas buenos dias tardes noches hi hello "
+    "hey good morning afternoon evening there"
+)
+_GREETINGS = frozenset(_GREETING_WORDS.split(" "))
+
+
+def choose_window(text: str | None, *, debounce_seconds: float) -> Window | None:
+    """A question or a long message is a whole thought; a bare greeting is the start of one. ``None``: as configured."""
+    words = re.findall(r"\w+", (text or "").casefold())
+    if text is None or not words or debounce_seconds <= 0:
+        return None
+    if len(words) <= 4 and all(word in _GREETINGS for word in words):
+        return Window(seconds=debounce_seconds * LENGTHENED, rule="greeting")
+    if text.rstrip().endswith("?"):
+        return Window(seconds=debounce_seconds * SHORTENED, rule="question")
+    if len(text) >= LONG_CHARS_MIN:
+        return Window(seconds=debounce_seconds * SHORTENED, rule="long_message")
+    return None
 
 
 class Amendment(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from onevoice.flow.conversation import ConversationKey, Row
-from onevoice.flow.inbound.decide import choose_first_state, replaces_address
+from onevoice.flow.inbound.decide import choose_first_state, choose_window, replaces_address
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import MessageItem, UnknownItem
 from onevoice.ports.wakeup import Work
@@ -59,6 +59,12 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         )
     ]
     turns = runtime.settings.turns
+    windows = [
+        choose_window(arrival.item.text, debounce_seconds=turns.debounce_seconds)
+        if turns.window_heuristics and first.is_arrival
+        else None
+        for arrival, first in zip(arrivals, stored, strict=True)
+    ]
     rows = await runtime.database.run(
         "receive",
         SQL["receive_messages"],
@@ -91,6 +97,8 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         turns.debounce_seconds,
         turns.max_wait_seconds,
         runtime.settings.agent.suggest_to_operators,
+        [window.seconds if window else None for window in windows],
+        [window.rule if window else None for window in windows],
     )
     _tell(runtime, arrivals, rows)
     return [

@@ -7,11 +7,11 @@ with clock as materialized (
     select i.*
     from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::boolean[], $9::text[],
                 $10::boolean[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[],
-                $17::text[], $18::timestamptz[], $19::timestamptz[], $20::bytea[])
+                $17::text[], $18::timestamptz[], $19::timestamptz[], $20::bytea[], $27::float8[], $28::text[])
         with ordinality
         as i (account_id, channel, external_id, id, derived_id, contact_address, replaces_address, contact_name,
               is_arrival, state, state_reason, type, text, target_external_id, target_pending,
-              reply_to_external_id, sent_at, window_expires_at, raw, ord)
+              reply_to_external_id, sent_at, window_expires_at, raw, window_seconds, window_rule, ord)
 ), alias as (
     select a.ord, a.position, a.alias, i.account_id, i.channel
     from unnest($21::bigint[], $22::integer[], $23::text[]) as a (ord, position, alias)
@@ -31,9 +31,11 @@ with clock as materialized (
     left join known k on k.ord = i.ord
 ), fresh as (
     insert into inbound_message (account_id, id, conversation_id, channel, external_id, type, text, state,
-        state_reason, target_external_id, target_pending, reply_to_external_id, sent_at, received_at, raw)
+        state_reason, target_external_id, target_pending, reply_to_external_id, sent_at, received_at, raw,
+        window_seconds, window_rule)
     select p.account_id, p.id, p.conversation_id, p.channel, p.external_id, p.type, p.text, p.state,
-        p.state_reason, p.target_external_id, p.target_pending, p.reply_to_external_id, p.sent_at, clock.now, p.raw
+        p.state_reason, p.target_external_id, p.target_pending, p.reply_to_external_id, p.sent_at, clock.now, p.raw,
+        p.window_seconds, p.window_rule
     from placed p, clock
     -- The identity column is the messages' order, so they are inserted in the order of the customer's clock, which
     -- is the same in every batch that holds them: two batches wait for each other's keys in one direction only.
@@ -46,6 +48,8 @@ with clock as materialized (
         bool_or(p.replaces_address) as replaces_address,
         (array_agg(p.contact_name order by p.ord desc) filter (where p.contact_name is not null))[1] as contact_name,
         count(*) filter (where p.is_arrival) as arrival_count,
+        coalesce((array_agg(p.window_seconds order by p.sent_at desc, p.ord desc) filter (where p.is_arrival))[1],
+            $24::float8) as window_seconds,
         max(p.window_expires_at) as window_expires_at
     from placed p
     join fresh f on f.account_id = p.account_id and f.id = p.id
@@ -56,7 +60,7 @@ with clock as materialized (
     select a.account_id, a.conversation_id, a.channel, a.contact_address, a.contact_name, clock.now,
         a.arrival_count,
         case when a.arrival_count > 0 then clock.now end,
-        case when a.arrival_count > 0 then clock.now + make_interval(secs => least($24::float8, $25::float8)) end,
+        case when a.arrival_count > 0 then clock.now + make_interval(secs => least(a.window_seconds, $25::float8)) end,
         a.window_expires_at, clock.now, clock.now
     from arrived a, clock
     order by a.account_id, a.conversation_id
@@ -73,7 +77,9 @@ with clock as materialized (
             when excluded.arrival_count = 0 then c.turn_due_at
             when c.authority_state = 'AI_ACTIVE' and c.running_turn_id is null and not c.reply_waiting
             then greatest(
-                least(excluded.last_inbound_at + make_interval(secs => $24::float8),
+                least(excluded.last_inbound_at + make_interval(secs => (
+                          select r.window_seconds from arrived r
+                          where r.account_id = excluded.account_id and r.conversation_id = excluded.id)),
                       coalesce(c.open_since, excluded.open_since) + make_interval(secs => $25::float8)),
                 c.turn_not_before)
             end,

@@ -18,6 +18,7 @@ class OpenMessage:
     id: MessageId
     received_at: datetime
     replied_at: datetime | None = None
+    window_rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Turn:
     arrivals_seen: int
     open_since: datetime
     waited_seconds: float
+    window_rules: tuple[str, ...]
     message_ids: tuple[MessageId, ...]
 
 
@@ -72,6 +74,7 @@ def choose_turn(
         arrivals_seen=conversation.arrival_count,
         open_since=open_since,
         waited_seconds=(conversation.now - open_since).total_seconds(),
+        window_rules=tuple(message.window_rule for message in messages if message.window_rule is not None),
         message_ids=tuple(message.id for message in messages),
     )
 

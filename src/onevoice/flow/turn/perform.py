@@ -208,7 +208,11 @@ async def _start(runtime: Runtime, transaction: Transaction, turns: Sequence[Tur
             conversation=turn.conversation,
             subject=turn.id,
             state=TurnState.RUNNING.value,
-            data={"attempt": turn.attempt, "messages": len(turn.message_ids)},
+            data={
+                "attempt": turn.attempt,
+                "messages": len(turn.message_ids),
+                "window_rules": list(turn.window_rules),
+            },
         )
         for turn in turns
     ]

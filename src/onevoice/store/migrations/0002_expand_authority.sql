@@ -189,7 +189,12 @@ create index conversation_unconfirmed on conversation (authority_since)
 create index conversation_idle on conversation (last_activity_at) where authority_state = 'HUMAN_ACTIVE';
 
 -- The human message that answered an inbound one: if it is revoked unsent, the customer's is open again.
-alter table inbound_message add column answered_by uuid;
+alter table inbound_message
+    add column answered_by uuid,
+    -- The silence this message asks for, where a rule changed the configured one, and which rule that was.
+    add column window_seconds double precision,
+    add column window_rule text,
+    add constraint inbound_message_window_has_rule check ((window_seconds is null) = (window_rule is null));
 create index inbound_message_answered_by on inbound_message (account_id, answered_by) where answered_by is not null;
 
 do $$
