@@ -186,18 +186,17 @@ class LibraryContract(AgentContract, FailingAgentContract):
         assert DIARY == ["sexta", "not sábado"]
 
     async def test_a_refused_write_is_no_success(self, agent: Agent, model: LoopbackModel) -> None:
-        """Nothing is written; the run ends, or its words come after a refusal that the gate remembers."""
+        """Nothing is written, and the run ends before the model is asked again."""
         model.script(ToolCall(name="book", args={"day": "sexta"}))
 
-        with RecordingWriteGate(refuses="newer_message") as gate:
-            outcome = await asyncio.gather(
-                agent.propose(make_turn_context("marca sexta")), return_exceptions=True
-            )
+        with (
+            RecordingWriteGate(refuses="newer_message") as gate,
+            pytest.raises(AgentError, match="newer_message") as failure,
+        ):
+            await agent.propose(make_turn_context("marca sexta"))
 
-        if isinstance(outcome[0], AgentError):
-            assert outcome[0].reason == "write_refused"
-        else:
-            assert b"newer_message" in model.requests[1].body
+        assert failure.value.reason == "write_refused"
+        assert len(model.requests) == 1
         assert gate.refusal == "newer_message"
         assert DIARY == []
 

@@ -44,8 +44,11 @@ class Permit:
 class WriteGate(Protocol):
     """One turn's gate. ``authorise`` is answered by exactly one of ``finish`` and ``leave``, unless it is done already.
 
-    ``reach`` and ``wait`` run one of these calls from another event loop or from a thread.
+    ``reach`` and ``wait`` run one of these calls from another event loop or from a thread. ``refusal`` is the first
+    refusal of the turn: after it nothing the agent says is believed, so that its run may end at once.
     """
+
+    refusal: str | None
 
     async def authorise(self, call: WriteCall) -> Permit:
         """Ask; raises ``WriteRefused``. An equal call that is under way is waited for."""

@@ -86,6 +86,14 @@ def _adapted(use: str, found: object, burst_instructions: str) -> Agent | None:
         from onevoice.adapters.agents.adk import adapt_adk
 
         return adapt_adk(use, cast("Any", found), burst_instructions=burst_instructions)
+    if ("langgraph", "CompiledStateGraph") in kinds:
+        from onevoice.adapters.agents.langgraph import adapt_langgraph
+
+        return adapt_langgraph(use, cast("Any", found), burst_instructions=burst_instructions)
+    if ("agents", "AgentBase") in kinds:
+        from onevoice.adapters.agents.openai_agents import adapt_openai_agents
+
+        return adapt_openai_agents(use, cast("Any", found), burst_instructions=burst_instructions)
     return None
 
 
