@@ -55,8 +55,8 @@ LONG_CHARS_MIN = 160
 SHORTENED = 0.5
 LENGTHENED = 1.6
 _GREETING_WORDS = (
-    "oi oii oie ola olá opa alo alô eai bom boa dia tarde noite tudo bem hola buenas buenos dias tardes noches hi hello "
-    "hey good morning afternoon evening there"
+    "oi oii oie ola olá opa alo alô eai bom boa dia tarde noite tudo bem hola buenas buenos dias tardes noches hi "
+    "hello hey good morning afternoon evening there"
 )
 _GREETINGS = frozenset(_GREETING_WORDS.split(" "))
 
