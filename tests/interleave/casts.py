@@ -21,7 +21,7 @@ from onevoice.flow.triage.perform import claim_triage, conclude
 from onevoice.flow.turn.perform import claim, renew
 from onevoice.ports.channel import StatusItem
 from onevoice.vocabulary import ChannelName, OperatorId
-from tests.interleave.gates import Facts, Seat
+from tests.interleave.gates import Facts, Guard, Seat
 from tests.interleave.world import KEY, Actor, Cast, World
 
 Script = Callable[[World, Runtime, Seat], Awaitable[None]]
@@ -90,11 +90,13 @@ def worker(looks: int = 1, *, renews: bool = False) -> Script:
     return script
 
 
-def dispatcher(looks: int = 1) -> Script:
+def dispatcher(looks: int = 1, *, sends_when: Guard | None = None) -> Script:
     async def script(world: World, runtime: Runtime, seat: Seat) -> None:
         for _ in range(looks):
             seat.only_when(outbox_due)
             for begun in await begin_sends(runtime, limit=10):
+                if sends_when is not None:
+                    seat.only_when(sends_when)
                 outcome = await runtime.channels[begun.channel].deliver(begun.delivery)
                 await finish_sends(runtime, [Finished(begun=begun, outcome=outcome)])
 
@@ -163,6 +165,23 @@ def status(kind: str, *, correlated: bool = True) -> Script:
         )
         await Intake(runtime).take(channel, [item])
         world.mark(f"status {kind}")
+
+    return script
+
+
+def status_of_begun(kind: str) -> Script:
+    """The channel's word about the attempt that the scene has begun."""
+
+    async def script(world: World, runtime: Runtime, seat: Seat) -> None:
+        for begun in world.scene["begun"]:
+            item = StatusItem(
+                external_id=f"wamid.{begun.message.key}",
+                status=kind,
+                raw=b"{}",
+                at=world.clock.instant,
+                correlation_id=begun.delivery.correlation_id,
+            )
+            await Intake(runtime).take(runtime.channels[ChannelName("loja")], [item])
 
     return script
 

@@ -97,7 +97,7 @@ class GatedChannel(RecordingChannel):
         if is_past(self._seat.clock, delivery.deadline):
             self._seat.observe("deadline passed")
             return NotSent(reason="deadline_passed")
-        name = self._outcomes[self._seat_choice()]
+        name = "accepted" if self._seat.is_free else self._outcomes[self._seat_choice()]
         self._world.mark(f"channel {name}")
         tell, is_seen = OUTCOMES[name]
         # Its own number would depend on who came first; the message's own id does not.
@@ -109,7 +109,7 @@ class GatedChannel(RecordingChannel):
         return outcome
 
     def _seat_choice(self) -> int:
-        return 0 if self._seat.is_free else self._world.choose(self._seat, "outcome", len(self._outcomes))
+        return self._world.choose(self._seat, "outcome", len(self._outcomes))
 
 
 class GatedAgent:

@@ -27,6 +27,7 @@ from tests.interleave.casts import (
     webhook,
     worker,
 )
+from tests.interleave.pairs import PAIRS
 from tests.interleave.world import Actor, Cast
 
 WORKER = Actor(name="worker", script=worker(), when=turn_due)
@@ -239,4 +240,4 @@ CASTS: tuple[Cast, ...] = (
             decisions=("release_first", "merge"), preemptions_max=3),
 )  # fmt: skip
 
-BY_NAME = {cast.name: cast for cast in CASTS}
+BY_NAME = {cast.name: cast for cast in (*CASTS, *PAIRS)}

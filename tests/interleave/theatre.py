@@ -60,10 +60,12 @@ _VACUUM_EVERY = 25
 class Theatre:
     """Rows are deleted after each schedule, so that ids and order numbers repeat exactly."""
 
-    def __init__(self, dsn: str, observer: Connection) -> None:
+    def __init__(self, dsn: str, observer: Connection, witness: Connection) -> None:
         self.dsn = dsn
         self.telemetry = Telemetry()
         self._observer = observer
+        # Asked by actors in the middle of their steps, while the observer looks at locks.
+        self._witness = witness
         self._databases: dict[str, GatedDatabase] = {}
         self._restored_count = 0
 
@@ -77,12 +79,13 @@ class Theatre:
         name = await observer.fetchval("select current_database()")
         await observer.execute(f'alter database "{name}" set synchronous_commit = off')
         await observer.execute(f"alter database \"{name}\" set deadlock_timeout = '200ms'")
-        return cls(dsn, observer)
+        return cls(dsn, observer, await asyncpg.connect(dsn))
 
     async def close(self) -> None:
         for database in self._databases.values():
             await database.close()
         await self._observer.close()
+        await self._witness.close()
 
     async def seat(self, seat: Seat) -> GatedDatabase:
         database = self._databases.get(seat.name)
@@ -103,10 +106,10 @@ class Theatre:
                 await self._observer.execute(f"vacuum {table}")
 
     async def execute(self, sql: str, *args: object) -> None:
-        await self._observer.execute(sql, *args)
+        await self._witness.execute(sql, *args)
 
     async def value(self, sql: str, *args: object) -> Any:
-        return await self._observer.fetchval(sql, *args)
+        return await self._witness.fetchval(sql, *args)
 
     async def look(self, now: object) -> tuple[str, list[str], str]:
         """The durable state's digest, the rules it breaks, and all of it, to be put back later."""

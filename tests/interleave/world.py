@@ -126,6 +126,7 @@ class World:
         self.record = Record()
         self.trace: list[Step] = []
         self.operators: dict[str, UUID] = {}
+        self.scene: dict[str, Any] = {}
         self.faults: list[str] = []
         self.step_count = 0
         self._seen_states = seen_states
@@ -136,7 +137,7 @@ class World:
         self._preemptions = 0
         self._crashes = 0
         self._series = 0
-        self._memory = memory if cast.level == TRANSACTION else None
+        self._memory = memory
         self._moment = self._memory.recall(max(0, len(choices.given) - 1)) if self._memory is not None else None
         self._house: Seat | None = None
 
@@ -268,7 +269,8 @@ class World:
             return
         digest, broken, snapshot = await self.theatre.look(self.clock.instant)
         self._note_broken(broken)
-        if self._memory is not None:
+        # In the middle of transactions there is no state that could be put back, but before the first of them.
+        if self._memory is not None and (self.cast.level == TRANSACTION or self.step_count == 0):
             self._memory.moments.append(self._this_moment(snapshot))
         if self._seen_states is None or option_count < 2:  # noqa: PLR2004  # No choice, no branch to prune.
             return
@@ -304,7 +306,9 @@ class World:
     def _recall(self, seat: Seat) -> None:
         if self._moment is not None and self._memory is not None:
             count = self._moment.result_counts[seat.name]
-            seat.known_results = deque(self._memory.results[seat.name][:count])
+            # A seat that had asked nothing yet is live from its first statement.
+            known = deque(self._memory.results[seat.name][:count])
+            seat.known_results = known if count else None
 
     async def _go_live(self, moment: Moment) -> None:
         await self.theatre.restore(moment.snapshot)
@@ -316,7 +320,7 @@ class World:
 
     async def _facts(self) -> Facts:
         memory = self._memory
-        if memory is None:
+        if memory is None or self.cast.level != TRANSACTION:
             return await self.theatre.facts(self.clock.instant)
         if self.is_known:
             return memory.facts[self.step_count]

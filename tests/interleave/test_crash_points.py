@@ -1,0 +1,94 @@
+"""Killed before and after every statement and every call of the main stories: another process carries on from the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from onevoice.flow.authority.decide import Command
+from tests import proof
+from tests.interleave.casts import (
+    clock,
+    customer,
+    dispatcher,
+    human_holds,
+    is_owned,
+    is_sending,
+    message_due,
+    operator,
+    operators,
+    outbox_due,
+    reply_overtaken,
+    reply_sealed,
+    status,
+    sweeper,
+    triage_due,
+    triager,
+    turn_due,
+    webhook,
+    worker,
+)
+from tests.interleave.choices import Choices
+from tests.interleave.gates import STATEMENT
+from tests.interleave.search import Found, run_once
+from tests.interleave.theatre import Theatre
+from tests.interleave.world import Actor, Cast
+
+WORKER = Actor(name="worker", script=worker(2, renews=True), when=turn_due)
+DISPATCHER = Actor(name="dispatcher", script=dispatcher(3), when=outbox_due)
+ANSWERS = (WORKER, DISPATCHER)
+WAITING_DISPATCHER = Actor(name="dispatcher", script=dispatcher(sends_when=is_owned), when=outbox_due)
+TRIAGED = (Actor(name="triage", script=triager(), when=triage_due), DISPATCHER, Actor(name="clock", script=clock(5.0)), WORKER)
+
+STORIES: tuple[Cast, ...] = (
+    Cast(name="burst", before=operators,
+         actors=(Actor(name="customer", script=customer("m1", "m2")), Actor(name="clock", script=clock(5.0)), *ANSWERS)),
+    Cast(name="takeover during the send", before=reply_sealed,
+         actors=(WAITING_DISPATCHER,
+                 Actor(name="bia", script=operator("bia", Command.TAKE, "from bia"), when=is_sending),
+                 Actor(name="status", script=status("delivered")),
+                 Actor(name="dispatcher 2", script=dispatcher(), when=outbox_due))),
+    Cast(name="write tool", before=message_due, moods=("writes",), actors=ANSWERS),
+    Cast(name="takeover during the write", before=message_due, moods=("writes",),
+         actors=(WORKER, Actor(name="bia", script=operator("bia", Command.TAKE, Command.RELEASE)), DISPATCHER)),
+    Cast(name="triage merges", before=reply_overtaken, decisions=("merge",), actors=TRIAGED),
+    Cast(name="triage cancels", before=reply_overtaken, decisions=("cancel_first",), actors=TRIAGED),
+    Cast(name="triage releases", before=reply_overtaken, decisions=("release_first",), actors=TRIAGED),
+    Cast(name="retry", before=reply_sealed, outcomes=("refused",),
+         actors=(Actor(name="dispatcher", script=dispatcher(1), when=outbox_due), Actor(name="clock", script=clock(5.0)))),
+    Cast(name="lost answer", before=reply_sealed, outcomes=("timed out but delivered",),
+         actors=(Actor(name="dispatcher", script=dispatcher(1), when=outbox_due),
+                 Actor(name="status", script=status("sent")))),
+    Cast(name="parts", before=reply_sealed, moods=("parts",), actors=(DISPATCHER, Actor(name="clock", script=clock(2.0)))),
+    Cast(name="goodbye", before=message_due, moods=("goodbye",),
+         actors=(*ANSWERS, Actor(name="bia", script=operator("bia", Command.TAKE, "from bia", Command.RELEASE)))),
+    Cast(name="edit", before=reply_sealed,
+         actors=(Actor(name="edit", script=webhook(id="x1", kind="edit", target="m1", text="other words")), *ANSWERS)),
+    Cast(name="device reply", before=reply_sealed,
+         actors=(Actor(name="phone", script=webhook(id="e1", text="from the phone", echo=True)), DISPATCHER)),
+    Cast(name="operator answers", before=human_holds,
+         actors=(Actor(name="bia", script=operator("bia", "from bia", Command.RELEASE)),
+                 Actor(name="customer", script=customer("m2")), DISPATCHER)),
+    Cast(name="lost worker", before=message_due,
+         actors=(Actor(name="clock", script=clock(31.0)), Actor(name="sweep", script=sweeper()), *ANSWERS)),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+async def test_killed_anywhere_another_process_carries_on(theatre: Theatre, story: Cast) -> None:
+    """Every statement, commit and call is a place to die at; afterwards I1 to I7 hold and nothing is left undone."""
+    cast = replace(story, level=STATEMENT)
+    found = Found()
+    undisturbed = await run_once(theatre, cast, Choices(), found=found, prunes=False)
+    assert not found.failures, str(found.failures[0])
+    points = undisturbed.step_count
+
+    for crash_at in range(points):
+        await run_once(theatre, cast, Choices(), found=found, prunes=False, crash_at=crash_at)
+        assert not found.failures, f"killed at point {crash_at} of {points}: {found.failures[0]}"
+
+    proof.count(crash_points=points, schedules=points)
+    assert found.marks["crash"] == points
