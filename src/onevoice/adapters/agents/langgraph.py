@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -43,7 +43,9 @@ def adapt_langgraph(use: str, graph: Graph, *, burst_instructions: str) -> Libra
 class _LangGraph:
     def __init__(self, name: str, graph: Graph, burst_instructions: str) -> None:
         self._name = name
-        self._graph = graph
+        # The state and the saver are whatever the user's graph makes of them.
+        self._graph: Any = graph
+        self._checkpointer: object = cast("Any", graph).checkpointer
         self._burst_instructions = burst_instructions
         self._numbers = count(1)
 
@@ -51,14 +53,14 @@ class _LangGraph:
         thread_id = f"{context.turn_id}-{next(self._numbers)}"
         config: RunnableConfig = {"configurable": {"thread_id": thread_id, "turn": context}}
         asked = self._messages(context)
-        # The state is whatever the user's graph makes of it.
-        call: Any = self._graph.ainvoke
         try:
-            state: dict[str, Any] = await call({"messages": asked}, config, **self._context(context))
+            state: dict[str, Any] = await self._graph.ainvoke(
+                {"messages": asked}, config, **self._context(context)
+            )
         finally:
             # The past comes with every turn, so that nothing of a thread is needed again.
-            if isinstance(self._graph.checkpointer, BaseCheckpointSaver):
-                await self._graph.checkpointer.adelete_thread(thread_id)
+            if isinstance(self._checkpointer, BaseCheckpointSaver):
+                await self._checkpointer.adelete_thread(thread_id)
         if "__interrupt__" in state:
             raise AgentError(
                 "agent_bad_answer",

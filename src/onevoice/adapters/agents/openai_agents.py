@@ -76,7 +76,7 @@ def _items(context: TurnContext) -> list[TResponseInputItem]:
         if turn.role == "user":
             items.append({"role": "user", "content": _parts(turn.texts)})
         else:
-            items += [{"role": "assistant", "content": text} for text in turn.texts]
+            items.extend({"role": "assistant", "content": text} for text in turn.texts)
     items.append({"role": "user", "content": _parts(burst_texts(context))})
     return cast("list[TResponseInputItem]", items)
 

@@ -17,7 +17,7 @@ from pydantic_ai.settings import ModelSettings
 from onevoice.errors import ConfigurationError
 from onevoice.vocabulary import TriageDecision, TriageRequest, Usage
 
-PROMPT = files(__package__).joinpath("llm_prompt.md").read_text(encoding="utf-8")
+PROMPT = files("onevoice.adapters.triage").joinpath("llm_prompt.md").read_text(encoding="utf-8")
 TEXTS_MAX = 8
 TEXT_CHARS_MAX = 2_000
 ANSWER_TOKENS_MAX = 500
