@@ -51,7 +51,8 @@ def simulate(folder: Path, *arguments: str, sabotage: str = "") -> Finished:
         environ={"TMPDIR": str(temporary), "PYTHONPATH": path},
         seconds_max=170,
     )
-    assert list(temporary.iterdir()) == []
+    # The last database's keeper tidies up a moment after its last user has ended.
+    assert _soon(lambda: list(temporary.iterdir()) == [])
     return finished
 
 
@@ -138,6 +139,22 @@ def test_a_server_that_misbehaves_is_noticed(
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)
+def test_a_decider_of_one_s_own_is_put_to_the_test(tmp_path: Path) -> None:
+    """With --config, the [triage] there decides over the case study, imported from beside the file."""
+    (tmp_path / "mine.py").write_text('async def decide(request):\n    return "merge"\n')
+    (tmp_path / "own.toml").write_text('[triage]\nuse = "mine:decide"\n')
+
+    finished = simulate(tmp_path, "--config", "own.toml", "cancel_first", "merge", "--json")
+
+    cancel_first, merge = result(finished)["scenarios"]
+    assert finished.status == 1
+    assert merge["differences"] == []
+    assert "triage: cancel_first; found: merge" in cancel_first["differences"]
+    assert any(moment["why"] == "decided by mine:decide" for moment in merge["timeline"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_a_person_sees_a_timeline_and_a_verdict(tmp_path: Path) -> None:
     """Without --json: who, what, when and why, the figures side by side, then the verdict."""
     finished = simulate(tmp_path, "cancel_first")
@@ -153,9 +170,18 @@ def test_a_person_sees_a_timeline_and_a_verdict(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
-    """One sentence, status 130, no server and no folder left."""
+@pytest.mark.parametrize(
+    ("number", "file"),
+    [
+        (signal.SIGINT, "server-1.out"),
+        (signal.SIGTERM, "server-1.out"),
+        # In the middle of its server's start: its database's files are being made.
+        (signal.SIGINT, "data/postgres.start.lock"),
+        (signal.SIGINT, "data/postgres.new-*/PG_VERSION"),
+    ],
+)
+def test_an_interrupt_ends_what_it_started(tmp_path: Path, number: signal.Signals, file: str) -> None:
+    """One sentence, status 130, no server and no folder left, whenever it comes."""
     process = subprocess.Popen(
         [sys.executable, "-m", "onevoice", "simulate", "never_stops"],
         cwd=tmp_path,
@@ -164,7 +190,7 @@ def test_an_interrupt_ends_what_it_started(tmp_path: Path, number: signal.Signal
         stderr=subprocess.PIPE,
         text=True,
     )
-    began = _soon(lambda: _server_is_ready(tmp_path) or process.poll() is not None)
+    began = _soon(lambda: _exists(tmp_path, file) or process.poll() is not None)
     process.send_signal(number)
     out, err = process.communicate(timeout=40)
 
@@ -172,13 +198,15 @@ def test_an_interrupt_ends_what_it_started(tmp_path: Path, number: signal.Signal
     assert process.returncode == 130
     assert out == ""
     assert err.splitlines() == ["starting a server for never_stops", "stopped; its servers have ended"]
-    assert list(tmp_path.iterdir()) == []
+    assert _soon(lambda: list(tmp_path.iterdir()) == [])
     # The embedded server's keeper sees the end of its last user, and ends a moment later.
     assert _soon(lambda: _processes_in(tmp_path) == []), _processes_in(tmp_path)
 
 
-def _server_is_ready(folder: Path) -> bool:
-    return any(file.read_text() for file in folder.glob("onevoice-simulate-*/default/server-1.out"))
+def _exists(folder: Path, file: str) -> bool:
+    """Whether the server's folder has such a file, with something in it unless it is a lock."""
+    found = folder.glob(f"onevoice-simulate-*/default/{file}")
+    return any(file.endswith(".lock") or path.stat().st_size for path in found)
 
 
 def _soon(holds: Callable[[], bool]) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from onevoice.entrypoints.simulate.record import Played
     from onevoice.entrypoints.simulate.runner import Watcher
     from onevoice.entrypoints.simulate.scenario import Scenario
+    from onevoice.settings import Settings
 
 INTERRUPTED = 130
 
@@ -58,10 +59,8 @@ def simulate(
             typer.echo(f"{scenario.name:<{width}}  {scenario.shows}")
         return
     chosen = _choose(scenarios or list(SCENARIOS), SCENARIOS)
-    triage = None
-    if config is not None:
-        triage = read_settings(config).triage.model_dump(mode="json")
-    if not _play(chosen, as_json=json, strict_times=strict_times, triage=triage):
+    settings = None if config is None else read_settings(config)
+    if not _play(chosen, as_json=json, strict_times=strict_times, settings=settings):
         raise typer.Exit(1)
 
 
@@ -79,7 +78,7 @@ def _choose(names: Sequence[str], known: Mapping[str, Scenario]) -> list[Scenari
 
 
 def _play(
-    scenarios: Sequence[Scenario], *, as_json: bool, strict_times: bool, triage: Mapping[str, object] | None
+    scenarios: Sequence[Scenario], *, as_json: bool, strict_times: bool, settings: Settings | None
 ) -> bool:
     from rich.console import Console
 
@@ -90,7 +89,7 @@ def _play(
     clock = SystemClock()
     began = clock.monotonic()
     with Progress(Console(stderr=True), scenarios, strict_times=strict_times) as progress:
-        played = _run(scenarios, progress, triage)
+        played = _run(scenarios, progress, settings)
     seconds = clock.monotonic() - began
     if as_json:
         typer.echo(report.as_json(played, seconds=seconds, strict_times=strict_times))
@@ -102,9 +101,7 @@ def _play(
     return not any(one.differences(strict_times=strict_times) for one in played)
 
 
-def _run(
-    scenarios: Sequence[Scenario], watcher: Watcher, triage: Mapping[str, object] | None
-) -> list[Played]:
+def _run(scenarios: Sequence[Scenario], watcher: Watcher, settings: Settings | None) -> list[Played]:
     import uvloop
 
     from onevoice.adapters.chance import SystemChance
@@ -113,7 +110,13 @@ def _run(
     from onevoice.telemetry import configure_logging
 
     configure_logging()
-    runner = Runner(clock=SystemClock(), chance=SystemChance(), watcher=watcher, triage=triage)
+    runner = Runner(
+        clock=SystemClock(),
+        chance=SystemChance(),
+        watcher=watcher,
+        triage=None if settings is None else settings.triage.model_dump(mode="json"),
+        folder=None if settings is None else settings.folder,
+    )
     try:
         return uvloop.run(_until_stopped(runner.play(scenarios)))
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -171,7 +171,7 @@ class Play:
 
     def expect_ended(self, kind: str, state: str, reason: str) -> None:
         """Something ended in this state, for this reason."""
-        found = [f"{event.state}: {event.reason}" for event in self.events(kind)]
+        found = [f"{event.state}: {event.reason}" for event in self.events(kind) if event.reason]
         self.expect(
             f"{kind} {state}: {reason}", f"{state}: {reason}" in found, found=", ".join(found) or "nothing"
         )

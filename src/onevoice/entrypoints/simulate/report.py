@@ -68,8 +68,8 @@ def as_tables(played: Played, *, strict_times: bool) -> RenderableType:
         )
     parts: list[RenderableType] = [heading, timeline]
     if played.timings:
-        parts.append(_times(played.timings))
-    return Group(*parts, _verdict(played, strict_times=strict_times), Text())
+        parts += [Text(), _times(played.timings)]
+    return Group(*parts, Text(), _verdict(played, strict_times=strict_times), Text())
 
 
 def _times(timings: Sequence[Timing]) -> RenderableType:

@@ -7,8 +7,10 @@ starts. The other servers follow; the longest of their scenarios bounds the whol
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +40,8 @@ _SECTIONS: Final[Mapping[Venue, Sections]] = {
 }
 _WAVES: Final = ((Venue.CASE_STUDY, Venue.UNDECIDED), (Venue.DEFAULT, Venue.RESTARTED))
 
+REMOVALS_MAX, REMOVAL_PAUSE_SECONDS = 50, 0.1
+
 _CUSTOMERS = ("Ana Lima", "Beto Reis", "Carla Nunes", "Davi Rocha", "Elisa Prado", "Fábio Luz", "Gil Moura")
 
 
@@ -55,24 +59,31 @@ class Watcher:
 
 
 class Runner:
-    """``triage`` is the section of a user's own configuration, for the case study's decisions."""
+    """``triage`` is the section of a user's own configuration, for the case study's decisions; a decider of
+    their own is imported from ``folder``."""
 
     def __init__(
-        self, *, clock: Clock, chance: Chance, watcher: Watcher, triage: Mapping[str, object] | None = None
+        self,
+        *,
+        clock: Clock,
+        chance: Chance,
+        watcher: Watcher,
+        triage: Mapping[str, object] | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._clock = clock
         self._chance = chance
         self._watcher = watcher
         self._triage = triage
+        self._folder = folder
 
     async def play(self, scenarios: Sequence[Scenario]) -> list[Played]:
         """Play them all; in the order given, whatever order they ended in."""
         played: dict[str, Played] = {}
-        # A killed server's database ends a moment later: its last files must not fail the clean-up.
-        with tempfile.TemporaryDirectory(prefix="onevoice-simulate-", ignore_cleanup_errors=True) as folder:
+        async with _temporary_folder(self._clock) as folder:
             for wave in _WAVES:
                 await _all(
-                    self._play_on(Path(folder), venue, chosen, played)
+                    self._play_on(folder, venue, chosen, played)
                     for venue in wave
                     if (chosen := [scenario for scenario in scenarios if scenario.venue is venue])
                 )
@@ -87,7 +98,13 @@ class Runner:
         sections = dict(_SECTIONS[venue])
         if venue is Venue.CASE_STUDY and self._triage is not None:
             sections["triage"] = self._triage
-        stage = Stage(sections=sections, folder=place, clock=self._clock, chance=self._chance)
+        stage = Stage(
+            sections=sections,
+            folder=place,
+            imports_from=self._folder,
+            clock=self._clock,
+            chance=self._chance,
+        )
         async with stage.open():
             if venue in _WAVES[0]:
                 await stage.warm_up()
@@ -128,3 +145,22 @@ async def _all(works: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _temporary_folder(clock: Clock) -> AsyncGenerator[Path]:
+    """A folder that is gone afterwards, even when a process that was stopped at its start still writes there."""
+    folder = Path(tempfile.mkdtemp(prefix="onevoice-simulate-"))
+    try:
+        yield folder
+    finally:
+        for _ in range(REMOVALS_MAX):
+            if await asyncio.to_thread(_remove, folder):
+                break
+            await clock.sleep(REMOVAL_PAUSE_SECONDS)
+
+
+def _remove(folder: Path) -> bool:
+    """Whether nothing of it is left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()

@@ -25,10 +25,18 @@ class ServerProcess:
     """Started, killed and started again on the same data; ``stop`` leaves nothing running."""
 
     def __init__(
-        self, folder: Path, *, sections: Sections, channel: Mapping[str, object], token: str, clock: Clock
+        self,
+        folder: Path,
+        *,
+        sections: Sections,
+        channel: Mapping[str, object],
+        imports_from: Path | None,
+        token: str,
+        clock: Clock,
     ) -> None:
         self.url = ""
         self._folder = folder
+        self._imports_from = imports_from
         self._token = token
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
@@ -89,6 +97,9 @@ class ServerProcess:
         """What this process was started with, without the user's settings: they belong to another server."""
         inherited = os.environ  # noqa: TID251 - Handed on, not read.
         kept = {name: value for name, value in inherited.items() if not name.startswith("ONEVOICE_")}
+        if self._imports_from is not None:
+            paths = [str(self._imports_from.resolve()), *filter(None, [kept.get("PYTHONPATH")])]
+            kept["PYTHONPATH"] = os.pathsep.join(paths)
         return {**kept, "ONEVOICE_API_TOKEN": self._token}
 
     def _file(self, stream: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,10 +24,11 @@ from onevoice.entrypoints.simulate.customer import Number, Webhook, text_webhook
 from onevoice.entrypoints.simulate.journal import Journal
 from onevoice.entrypoints.simulate.server import Sections, ServerProcess
 from onevoice.entrypoints.simulate.stopwatch import wall_seconds
-from onevoice.errors import ScenarioStuck
+from onevoice.errors import EmbeddedServerFailed, ScenarioStuck
 from onevoice.ports.chance import Chance
 from onevoice.ports.clock import Clock
 from onevoice.settings import load_settings
+from onevoice.store.embedded.server import unused_cluster
 from onevoice.testing import GraphRequest, LoopbackGraph
 from onevoice.vocabulary import AccountId
 
@@ -43,7 +44,9 @@ _LOOK_SECONDS = 0.01
 class Stage:
     """One server and its surroundings. Scenarios that share it have conversations of their own."""
 
-    def __init__(self, *, sections: Sections, folder: Path, clock: Clock, chance: Chance) -> None:
+    def __init__(
+        self, *, sections: Sections, folder: Path, imports_from: Path | None, clock: Clock, chance: Chance
+    ) -> None:
         self.clock = clock
         self.token = secrets.token_urlsafe(24)
         self._access_token = secrets.token_urlsafe(24)
@@ -60,6 +63,7 @@ class Stage:
         )
         self._sections = sections
         self._folder = folder
+        self._imports_from = imports_from
         self._chance = chance
         self._graph_offset = 0.0
         self._http: httpx2.AsyncClient | None = None
@@ -96,17 +100,19 @@ class Stage:
                 self._folder,
                 sections=self._complete(self._sections),
                 channel=self._channel(),
+                imports_from=self._imports_from,
                 token=self.token,
                 clock=self.clock,
             )
             try:
                 await self.start_server()
-                await self._add_operators()
+                await _whatever_happens(self._add_operators())
                 yield self
             finally:
                 # The journal's stream is let go first: a draining server would wait for it.
                 await self._following.aclose()
                 await self._server.stop()
+                await asyncio.to_thread(_wait_until_unused, self._folder / "data")
 
     async def start_server(self) -> None:
         """Start it, or start it again after ``kill_server``, on the same data."""
@@ -194,3 +200,20 @@ class Stage:
             for name in OPERATOR_NAMES:
                 operator = await operators.add(ACCOUNT, name, role=Role.OPERATOR)
                 self.operators[name] = await operators.give_token(operator)
+
+
+async def _whatever_happens(work: Coroutine[Any, Any, None]) -> None:
+    """Finish it even when cancelled: it holds the database, whose files are about to be removed."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _wait_until_unused(data_dir: Path) -> None:
+    """Whoever tidies up after a killed process needs the database's files until it has ended."""
+    for _ in range(5):
+        with contextlib.suppress(EmbeddedServerFailed), unused_cluster(data_dir):
+            return

@@ -33,13 +33,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _stop(pg_ctl: str, cluster: str, user: list[str]) -> int:
-    if user:
-        os.setgroups([])
-        os.setgid(int(user[1]))
-        os.setuid(int(user[0]))
+    # Only pg_ctl becomes the server's user: the socket's folder may lie where that user can remove nothing.
     return subprocess.run(  # noqa: S603 - No shell.
         [pg_ctl, "stop", "-D", cluster, "-m", "fast", "-w", "-t", "60", "-s"],
         stdin=subprocess.DEVNULL,
+        user=int(user[0]) if user else None,
+        group=int(user[1]) if user else None,
+        extra_groups=[] if user else None,
         check=False,
     ).returncode
 
