@@ -68,6 +68,17 @@ def customer(*external_ids: str) -> Script:
     return script
 
 
+def typist(*external_ids: str, pause: float) -> Script:
+    """A customer who never stops typing."""
+
+    async def script(world: World, runtime: Runtime, seat: Seat) -> None:
+        for external_id in external_ids:
+            await post(world, runtime, {"id": external_id, "from": "ana", "text": f"text of {external_id}"})
+            world.clock.advance(pause)
+
+    return script
+
+
 def webhook(**item: Any) -> Script:
     async def script(world: World, runtime: Runtime, seat: Seat) -> None:
         await post(world, runtime, {"from": "ana", **item})

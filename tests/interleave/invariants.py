@@ -43,6 +43,11 @@ def _lost(rows: Rows, record: Record) -> list[str]:
         parts = replies.get(message["turn_id"], [])
         if all(part["state"] in UNBEGUN and part["attempt_count"] == 0 for part in parts):
             found.append(f"I2: {message['external_id']} counts as answered and no part of its reply ever began")
+    read = {turn["id"]: turn["message_ids"] for turn in rows["turn"]}
+    for message in rows["inbound"]:
+        by_turn = message["state"] == "answered" and message["state_reason"] == "sealed"
+        if by_turn and message["id"] not in read.get(message["turn_id"], ()):
+            found.append(f"I2: {message['external_id']} was answered by a turn that did not read it")
     is_ai = all(conversation["authority_state"] == "AI_ACTIVE" for conversation in rows["conversation"])
     for message in rows["inbound"]:
         if message["state"] == "claimed" or (message["state"] == "open" and is_ai):
@@ -111,12 +116,46 @@ def _reasons(rows: Rows, record: Record) -> list[str]:
             found.append(f"I7: stale work counts as failed: {turn['reason']}")
         if turn["state"] == "failed" and not record.agent_failed:
             found.append(f"I7: a turn failed ({turn['reason']}) though its agent did not")
+        if turn["reason"] == "lease_lost" and turn["lease_until"] >= turn["ended_at"]:
+            found.append("I4: a turn was given up although its lease stood")
+    found += _unread(rows, record)
+    found += _seized(rows)
     versions = [entry[3]["version"] for entry in rows["journal"] if entry[0] == "authority"]
     if versions != list(range(2, 2 + len(versions))):
         found.append(f"I1: the authority's versions are {versions}, not one by one")
     for conversation in rows["conversation"]:
         if conversation["authority_version"] != 1 + len(versions):
             found.append("I1: the version and the journal disagree")
+    return found
+
+
+def _unread(rows: Rows, record: Record) -> list[str]:
+    """A triage decision covers no more arrivals than its decider had read."""
+    if any(message["state"] == "recorded" for message in rows["inbound"]):
+        return []
+    covered = [
+        entry[3]["covers"]
+        for entry in rows["journal"]
+        if entry[0] == "triage" and entry[3].get("decider") == "gated"
+    ]
+    return [
+        f"triage: a decision covers {count} arrivals, its decider had read {sorted(record.triage_read)}"
+        for count in covered
+        if count not in record.triage_read
+    ]
+
+
+def _seized(rows: Rows) -> list[str]:
+    """Nobody is deprived of a conversation but by force."""
+    found: list[str] = []
+    owner = None
+    for entry in rows["journal"]:
+        if entry[0] != "authority":
+            continue
+        new = entry[3]["owner"]
+        if entry[3]["command"] == "take" and owner is not None and new != owner:
+            found.append("I1: a conversation was taken from its holder without force")
+        owner = new
     return found
 
 

@@ -56,6 +56,7 @@ class Record:
     violations: list[str] = field(default_factory=list[str])
     accepted_webhooks: list[str] = field(default_factory=list[str])
     agent_failed: bool = False
+    triage_read: set[int] = field(default_factory=set[int])
 
     def describe(self) -> str:
         return repr((self.seen, self.performed, self.violations, sorted(self.accepted_webhooks)))
@@ -175,6 +176,9 @@ class GatedDecider:
         self._decisions = decisions
 
     async def decide(self, request: TriageRequest) -> TriageDecision:
+        # The customer's messages are numbered: the last one read says how many arrivals that were.
+        last = max((*request.overtaken, *request.newer), key=lambda text: text.rsplit("m", 1)[-1], default="m0")
+        self._world.record.triage_read.add(int(last.rsplit("m", 1)[-1]))
         await self._seat.gate("decider: asked")
         chosen = 0 if self._seat.is_free else self._world.choose(self._seat, "decision", len(self._decisions))
         self._seat.observe(self._decisions[chosen])

@@ -24,6 +24,7 @@ from tests.interleave.casts import (
     triage_due,
     triager,
     turn_due,
+    typist,
     webhook,
     worker,
 )
@@ -233,7 +234,46 @@ PENDING = Cast(
     preemptions_max=3,
 )
 
+WINDOW = Cast(
+    name="window",
+    before=reply_sealed,
+    actors=(
+        DISPATCHER,
+        WRITES_AGAIN,
+        Actor(name="triage", script=triager(), when=triage_due),
+        SECOND_DISPATCHER,
+        TAKES,
+    ),
+    outcomes=("accepted", "window closed"),
+    preemptions_max=3,
+)
+LONG_BURST = Cast(
+    name="long burst",
+    before=operators,
+    actors=(
+        Actor(name="customer", script=typist("m1", "m2", "m3", "m4", "m5", "m6", pause=4.0)),
+        WORKER,
+        SECOND_WORKER,
+        DISPATCHER,
+    ),
+)
+AT_ONCE = Cast(
+    name="two operators at once",
+    before=message_due,
+    actors=(TAKES, Actor(name="caio", script=operator("caio", Command.TAKE, "from caio")), WORKER, DISPATCHER),
+)
+REPEATS = Cast(
+    name="operator repeats",
+    before=human_holds,
+    actors=(
+        Actor(name="bia", script=operator("bia", "from bia")),
+        Actor(name="bia again", script=operator("bia", "from bia")),
+        DISPATCHER,
+    ),
+)
+
 CASTS: tuple[Cast, ...] = (
+    WINDOW, LONG_BURST, AT_ONCE, REPEATS,
     SMALL, BURST, TAKEOVER, DUPLICATE, CHANNEL, TRIAGE, LADDER, TWO_OPERATORS, LEASE, WRITES, DEVICE, PARTS, GOODBYE,
     EDITS, PENDING, replace(BURST, name="burst enqueued", settings={"turns": {"while_running": "enqueue"}}),
     replace(BURST, name="burst triaged", settings={"turns": {"while_running": "triage"}},

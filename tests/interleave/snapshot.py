@@ -119,3 +119,26 @@ select min(at) as at from (
                 and e.told_at is null and e.turn_id is not null and e.not_after + interval '10 seconds' > $1)
 ) as due (at)
 """
+
+# Looks over the shoulder of every statement that puts an AI message on the wire or touches a key.
+MONITOR = """
+create or replace function watch_outbound() returns trigger language plpgsql as $body$
+declare
+    c conversation;
+begin
+    if new.key <> old.key then
+        raise exception 'I3: a sealed message has got another key';
+    end if;
+    if old.state = 'due' and new.state = 'sending' and new.author = 'ai' then
+        select * into c from conversation where id = new.conversation_id;
+        if c.authority_version <> new.authority_version then
+            raise exception 'I1: an AI send begins under a version that is over';
+        end if;
+        if c.authority_state = 'AI_ACTIVE' and c.arrival_count > greatest(new.arrivals_seen, c.arrivals_decided) then
+            raise exception 'triage: an AI send begins over an arrival that nobody has decided about';
+        end if;
+    end if;
+    return new;
+end $body$;
+create or replace trigger watch before update on outbound_message for each row execute function watch_outbound();
+"""

@@ -10,7 +10,7 @@ import asyncpg
 
 from onevoice.telemetry import Telemetry
 from tests.interleave.gates import GatedDatabase, Seat
-from tests.interleave.snapshot import ALL_ROWS, FACTS, HASH_AND_RULES, NEXT_DUE
+from tests.interleave.snapshot import ALL_ROWS, FACTS, HASH_AND_RULES, MONITOR, NEXT_DUE
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
@@ -76,6 +76,7 @@ class Theatre:
             dsn, server_settings={"jit": "off", "session_replication_role": "replica"}
         )
         await observer.execute(_MAKE_RESTORE)
+        await observer.execute(MONITOR)
         name = await observer.fetchval("select current_database()")
         await observer.execute(f'alter database "{name}" set synchronous_commit = off')
         await observer.execute(f"alter database \"{name}\" set deadlock_timeout = '200ms'")
