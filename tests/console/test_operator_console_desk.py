@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.entrypoints.console.listing import PAGE_ROWS
 from onevoice.entrypoints.console.thread import OPENING_ITEMS
 from onevoice.entrypoints.operators import Operator, Role
@@ -147,10 +148,8 @@ async def test_pages_neither_skip_nor_repeat(
 @pytest.mark.parametrize("typed", ["Beatriz", "TRIZ nog", "+55 11 98888-7777", "5511988887777", "8888"])
 async def test_a_contact_is_found(site: ConsoleSite, reader: Reader, typed: str) -> None:
     """By a part of the name or address, or a phone number in any of its forms."""
-    await site.rows.conversation(
-        name="Beatriz Nogueira", address="5511988887777", aliases=("tel:5511988887777",)
-    )
-    await site.rows.conversation(name="Carlos", address="5521977776666", aliases=("tel:5521977776666",))
+    for name, address in (("Beatriz Nogueira", "5511988887777"), ("Carlos", "5521977776666")):
+        await site.rows.conversation(name=name, address=address, aliases=(alias_of(address),))
 
     assert rows_of(await reader.desk(q=typed)) == ["Beatriz Nogueira"]
 

@@ -44,15 +44,18 @@ limit $4::bigint;
 
 -- name: page_of_mine
 -- What the operator holds: first those whose customer waits, the longest first, then by activity.
--- Rows: id, waiting_since (infinity when nothing is open), last_activity_at.
-select c.id, coalesce(c.open_since, 'infinity') as waiting_since, c.last_activity_at
-from conversation c
-where c.account_id = $1::text and c.authority_state in ('HUMAN_ACTIVE', 'HANDOFF_PENDING')
-    and c.authority_owner = $2::uuid and c.merged_into is null
-    and (coalesce(c.open_since, 'infinity') > $3::timestamptz
-        or (coalesce(c.open_since, 'infinity') = $3::timestamptz and (c.last_activity_at < $4::timestamptz
-            or (c.last_activity_at = $4::timestamptz and c.id > $5::uuid))))
-order by coalesce(c.open_since, 'infinity'), c.last_activity_at desc, c.id
+-- Rows: id, waiting_since (far ahead when nothing is open), last_activity_at.
+select h.id, h.waiting_since, h.last_activity_at
+from (
+    select c.id, coalesce(c.open_since, '9999-12-30 00:00:00+00'::timestamptz) as waiting_since, c.last_activity_at
+    from conversation c
+    where c.account_id = $1::text and c.authority_state in ('HUMAN_ACTIVE', 'HANDOFF_PENDING')
+        and c.authority_owner = $2::uuid and c.merged_into is null
+) h
+where h.waiting_since > $3::timestamptz
+    or (h.waiting_since = $3::timestamptz and (h.last_activity_at < $4::timestamptz
+        or (h.last_activity_at = $4::timestamptz and h.id > $5::uuid)))
+order by h.waiting_since, h.last_activity_at desc, h.id
 limit $6::bigint;
 
 -- name: page_of_named

@@ -20,7 +20,8 @@ if (document.querySelector("[data-door]")) {
 function start() {
   const texts = JSON.parse(byId("texts").dataset.texts);
   const scroller = byId("scroller");
-  let latest = 0; // The newest request for parts: older answers are dropped.
+  let asked = 0; // Commands and moves so far: a refresh from before the latest one shows the time before it.
+  let refreshed = 0; // Refreshes so far: only the newest one's answer counts.
   let attention = count();
   let wanted = null; // What a refresh that waits is to bring: "list" or "desk".
   let timer = 0;
@@ -69,11 +70,12 @@ function start() {
   }
 
   async function refresh(part) {
-    const turn = ++latest;
+    const place = location.href;
+    const [before, turn] = [asked, ++refreshed];
     try {
-      const found = await ask(location.href, part, { byItself: true });
-      // A newer request, or a command, has brought newer parts.
-      if (!found || turn !== latest || found.status >= 500) return;
+      const found = await ask(place, part, { byItself: true });
+      const isOld = asked !== before || turn !== refreshed || location.href !== place;
+      if (!found || isOld || found.status >= 500) return;
       const { news } = apply(found.answer, { skips: ["fresh", "notice"] });
       if (news.length) announce(news.at(-1));
       connected(true);
@@ -107,7 +109,7 @@ function start() {
 
   async function go(url, { pushes = true } = {}) {
     keepDraft();
-    const turn = ++latest;
+    const turn = ++asked;
     let found;
     try {
       found = await ask(url, "desk");
@@ -115,7 +117,7 @@ function start() {
       location.assign(url);
       return;
     }
-    if (!found || turn !== latest) return;
+    if (!found || turn !== asked) return;
     if (pushes) history.pushState(null, "", url);
     const before = conversation();
     const target = found.answer.getElementById("head")?.dataset.conversation ?? "";
@@ -170,8 +172,7 @@ function start() {
   async function post(form) {
     const body = new URLSearchParams(new FormData(form));
     const sent = body.get("text");
-    // What was asked before the command shows the time before it.
-    latest += 1;
+    asked += 1;
     let found;
     try {
       found = await ask(form.action, "desk", { body });
