@@ -14,8 +14,10 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
 from onevoice.adapters.agents.pydantic_ai import adapt_pydantic_ai
+from onevoice.errors import AgentError
 from onevoice.ports.agent import Agent
-from onevoice.testing import ModelFault
+from onevoice.testing import LoopbackModel, ModelFault, ToolCall, make_turn_context
+from onevoice.vocabulary import Usage
 from tests.contracts.agent_contract import AgentContract
 from tests.contracts.library_contract import BURSTS, INSTRUCTIONS, LibraryContract, book, cancel, slots
 
@@ -28,9 +30,9 @@ class TestOwnModel(AgentContract):
 
 
 @asynccontextmanager
-async def _on_the_wire(url: str) -> AsyncIterator[Agent]:
+async def _on_the_wire(url: str, *, name: str = "test-model") -> AsyncIterator[Agent]:
     async with AsyncAnthropic(base_url=url, api_key="test-key", max_retries=0) as client:
-        model = AnthropicModel("test-model", provider=AnthropicProvider(anthropic_client=client))
+        model = AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
         agent = PydanticAgent(model, system_prompt=INSTRUCTIONS, tools=[slots, book, cancel])
         yield adapt_pydantic_ai("clinic:agent", agent, burst_instructions=BURSTS)
 
@@ -79,3 +81,24 @@ class TestAnthropicWire(LibraryContract):
             None,
         ),
     }
+
+
+async def test_a_streamed_answer_is_as_good() -> None:
+    """The library streams where a model may write at length; calls and texts come in pieces."""
+    script = (ToolCall(name="slots", args={"day": "sexta"}), "Sexta às 9h.")
+    async with LoopbackModel(*script) as model, _on_the_wire(model.url, name="claude-sonnet-4-6") as agent:
+        proposal = await agent.propose(make_turn_context("tem sexta?"))
+
+    assert [request.content["stream"] for request in model.requests] == [True, True]
+    assert [message.text for message in proposal.messages] == ["Sexta às 9h."]
+    assert proposal.usage == Usage(input_tokens=24, output_tokens=6, model="claude-sonnet-4-6")
+
+
+async def test_an_error_in_the_middle_of_a_stream_discards_what_was_said() -> None:
+    """The half of an answer is no answer: the whole turn is asked again."""
+    fault = ModelFault(status=200, type="overloaded_error")
+    async with LoopbackModel(fault) as model, _on_the_wire(model.url, name="claude-sonnet-4-6") as agent:
+        with pytest.raises(AgentError) as failure:
+            await agent.propose(make_turn_context("oi"))
+
+    assert (failure.value.reason, failure.value.retry) == ("provider_overloaded", True)

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,14 +39,20 @@ class Place:
     stack: AsyncExitStack
     servers: list[Server] = field(default_factory=list[Server])
 
-    async def serve(self, sections: Sections | None = None, *, channels: int = 1) -> tuple[Server, Door]:
+    async def serve(
+        self,
+        sections: Sections | None = None,
+        *,
+        channels: int = 1,
+        environment: Mapping[str, str] | None = None,
+    ) -> tuple[Server, Door]:
         """Start a server and wait until it is ready; without ``sections``, as the one before."""
         file = self.folder / "onevoice.toml"
         if sections is not None or not file.exists():
             given = {**(sections or {})}
             given.setdefault("database", {"url": self.dsn} if self.dsn else {})
             configure(self.folder, graph_url=self.graph.url, sections=given, channels=channels)
-        server = Server.launch(file, number=len(self.servers) + 1)
+        server = Server.launch(file, number=len(self.servers) + 1, environment=environment)
         self.servers.append(server)
         door = await self.stack.enter_async_context(Door(await server.wait_until_ready()))
         return server, door

@@ -99,9 +99,14 @@ class Server:
 
     @classmethod
     def launch(
-        cls, configuration: Path, *, number: int = 1, arguments: Sequence[str] = ("--port", "0")
+        cls,
+        configuration: Path,
+        *,
+        number: int = 1,
+        arguments: Sequence[str] = ("--port", "0"),
+        environment: Mapping[str, str] | None = None,
     ) -> Server:
-        """Start it; ``wait_until_ready`` says when it takes traffic."""
+        """Start it; ``wait_until_ready`` says when it takes traffic. ``environment`` is added to a bare one."""
         folder = configuration.parent
         out, err = folder / f"stdout-{number}", folder / f"stderr-{number}"
         with out.open("wb") as out_stream, err.open("wb") as err_stream:
@@ -112,6 +117,7 @@ class Server:
                     "PYTHONPATH": str(ROOT / "src"),
                     "PATH": "/usr/bin:/bin",
                     "ONEVOICE_API_TOKEN": API_TOKEN,
+                    **(environment or {}),
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=out_stream,

@@ -46,9 +46,14 @@ class AgentAnswer:
 
     def encode(self) -> bytes:
         body = self.body if self.content is None else json.dumps(self.content).encode()
-        lines = [f"HTTP/1.1 {self.status} {REASON_PHRASE}", "content-type: application/json"]
-        lines += [f"content-length: {len(body)}", "connection: close"]
-        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        headers = {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            "connection": "close",
+            **self.headers,
+        }
+        lines = [f"HTTP/1.1 {self.status} {REASON_PHRASE}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 

@@ -15,6 +15,7 @@ from typing import Self
 from onevoice.testing.agent_server import AgentAnswer, AgentRequest, LoopbackAgent
 from onevoice.testing.gate import Gate
 from onevoice.testing.model_protocol import Reply, protocol_of
+from onevoice.testing.model_stream import stream_fault, stream_reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFault:
-    """The provider answers with an error. ``type`` is the provider's own word, such as ``overloaded_error``."""
+    """The provider answers with an error. ``type`` is the provider's own word, such as ``overloaded_error``.
+
+    With ``status=200`` the error comes inside a stream that had begun well.
+    """
 
     status: int
     type: str = "api_error"
@@ -109,6 +113,8 @@ class LoopbackModel:
                 status=status, content=protocol.encode_fault(status, "invalid_request_error", message)
             )
         reply = self._next(request)
+        if request.content.get("stream"):
+            return _streamed(reply if isinstance(reply, ModelFault) else self._described(reply), request)
         if isinstance(reply, ModelFault):
             content = protocol.encode_fault(reply.status, reply.type, reply.message, code=reply.code)
             return AgentAnswer(status=reply.status, content=content, headers=reply.headers)
@@ -133,3 +139,16 @@ class LoopbackModel:
             input_tokens=INPUT_TOKENS,
             output_tokens=OUTPUT_TOKENS,
         )
+
+
+def _streamed(reply: Reply | ModelFault, request: AgentRequest) -> AgentAnswer:
+    """Server-sent events, as Anthropic sends them; the other protocols are spoken without."""
+    if not request.path.startswith("/v1/messages"):
+        return AgentAnswer(status=501, content={"error": {"message": "streaming is not spoken here"}})
+    model = str(request.content["model"])
+    if isinstance(reply, Reply):
+        return AgentAnswer(body=stream_reply(reply, model), headers={"content-type": "text/event-stream"})
+    content = {"type": "error", "error": {"type": reply.type, "message": reply.message}}
+    if reply.status != 200:
+        return AgentAnswer(status=reply.status, content=content, headers=reply.headers)
+    return AgentAnswer(body=stream_fault(content, model), headers={"content-type": "text/event-stream"})

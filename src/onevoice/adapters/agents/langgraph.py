@@ -14,7 +14,9 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph.state import (
+    CompiledStateGraph,  # pyright: ignore[reportMissingTypeStubs] - The library ships its types inline.
+)
 
 from onevoice.adapters.agents.answer import as_proposal
 from onevoice.adapters.agents.library import LibraryAgent, total_usage
@@ -30,7 +32,9 @@ _REFUSED = frozenset({"refusal", "content_filter"})
 
 def adapt_langgraph(use: str, graph: Graph, *, burst_instructions: str) -> LibraryAgent:
     """Raises ``ConfigurationError`` for a graph whose state has no ``messages``."""
-    if "messages" not in graph.channels:
+    # The library's own types are partly unknown to a strict reader.
+    channels: object = cast("Any", graph).channels
+    if "messages" not in cast("dict[str, object]", channels):
         raise attribute_fault(
             "agent.use",
             use,
@@ -45,7 +49,8 @@ class _LangGraph:
         self._name = name
         # The state and the saver are whatever the user's graph makes of them.
         self._graph: Any = graph
-        self._checkpointer: object = cast("Any", graph).checkpointer
+        saver: Any = self._graph.checkpointer
+        self._saver: Any = saver if isinstance(saver, BaseCheckpointSaver) else None
         self._burst_instructions = burst_instructions
         self._numbers = count(1)
 
@@ -59,8 +64,8 @@ class _LangGraph:
             )
         finally:
             # The past comes with every turn, so that nothing of a thread is needed again.
-            if isinstance(self._checkpointer, BaseCheckpointSaver):
-                await self._checkpointer.adelete_thread(thread_id)
+            if self._saver is not None:
+                await self._saver.adelete_thread(thread_id)
         if "__interrupt__" in state:
             raise AgentError(
                 "agent_bad_answer",
