@@ -16,7 +16,7 @@ from httpx2 import Client
 from tests.architecture.project import ROOT
 from tests.cli.command import run_command
 
-_LOGIN = re.compile(r"answer as an operator: +(http\S+)/console \(name demo, password ([a-z2-9-]{23})\)")
+_LOGIN = re.compile(r"Answer as an operator +(http\S+)/console\n +name demo, password ([a-z2-9-]{23})\n")
 
 
 @contextmanager
@@ -46,8 +46,8 @@ def running_demo(folder: Path) -> Iterator[list[str]]:
 
 def login(printed: list[str]) -> tuple[str, str]:
     """The server's address and the password."""
-    [match] = [match for line in printed if (match := _LOGIN.search(line))]
-    return match[1], match[2]
+    [(url, password)] = _LOGIN.findall("\n".join(printed))
+    return url, password
 
 
 def test_an_operator_is_added_and_disabled_beside_the_demo(tmp_path: Path) -> None:
