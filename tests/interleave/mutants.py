@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from onevoice.flow.authority.decide import Conflict
-from onevoice.flow.outbox.decide import Begin
 from onevoice.store.statements import Statements
 
 LEVEL_TRANSACTION = "transactions"
@@ -71,24 +70,6 @@ def function(path: str, replacement: Callable[..., Any]) -> Callable[[pytest.Mon
     return apply
 
 
-async def _no_lock(transaction: Any, keys: Any, *, now: Any) -> Any:
-    from onevoice.flow.conversation import perform  # noqa: PLC0415
-
-    statement = perform.SQL["lock_conversations"]
-    unlocked = replace(statement, sql=statement.sql.replace("for update of c", ""))
-    wanted = sorted(set(keys))
-    rows = await transaction.fetch(unlocked, now, [key.account for key in wanted], [key.id for key in wanted])
-    return {found.key: found for found in map(perform._read_conversation, rows)}  # noqa: SLF001
-
-
-def _judge_without_authority(facts: Any) -> Any:
-    from onevoice.flow.gate import decide  # noqa: PLC0415
-
-    known = facts.turn.authority_version
-    blind = replace(facts, conversation=replace(facts.conversation, authority_version=known))
-    return decide.judge(blind)
-
-
 def _judge_without_state(facts: Any) -> Any:
     from onevoice.flow.gate import decide  # noqa: PLC0415
     from onevoice.vocabulary import TurnState  # noqa: PLC0415
@@ -124,10 +105,6 @@ def _take_whoever_holds(authority: Any, request: Any) -> Any:
     if isinstance(decision, Conflict):
         return decide.decide_transition(replace(authority, owner=None), request)
     return decision
-
-
-def _always_begin(_: Any) -> Begin:
-    return Begin(pair_spent=0.0)
 
 
 def _never_void(_conversation: Any, *, arrivals_asked: int) -> None:
@@ -182,12 +159,7 @@ def _eager_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("onevoice.flow.outbox.expire"), "_has_expired", _expired_at_once)
 
 
-def _no_row_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys  # noqa: PLC0415
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("onevoice.flow.") and hasattr(module, "lock") and not name.endswith(".conversation.perform"):
-            monkeypatch.setattr(module, "lock", _no_lock)
+_no_row_lock = sql("conversation", "lock_conversations", "for update of c", "")
 
 
 MUTANTS: tuple[Mutant, ...] = (

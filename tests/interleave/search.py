@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from onevoice.errors import OnevoiceError
 from tests.interleave.choices import Choices, Pruned
 from tests.interleave.invariants import describe, judge
 from tests.interleave.recovery import recover
@@ -92,9 +93,14 @@ async def _judge(world: World, found: Found) -> None:
     if ending in found.judged:
         return
     found.judged.add(ending)
-    recovered = await recover(world)
+    try:
+        recovered = await recover(world)
+    except OnevoiceError as error:
+        world.faults.append(f"recovery failed: {error} {error.__cause__ or ''}")
+        return
     rows = await world.theatre.rows()
     world.faults += judge(rows, world.record, recovered=recovered)
+    world.faults += await world.theatre.violations()
     found.endings.add(digest)
     for turn in rows["turn"]:
         found.marks[f"turn {turn['state']}: {turn['reason']}"] += 1

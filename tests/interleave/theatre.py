@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import asyncpg
 
 from onevoice.telemetry import Telemetry
+from tests.invariants import find_violations
 from tests.interleave.gates import GatedDatabase, Seat
 from tests.interleave.snapshot import ALL_ROWS, FACTS, HASH_AND_RULES, MONITOR, NEXT_DUE
 
@@ -126,6 +127,10 @@ class Theatre:
     async def rows(self) -> dict[str, list[Any]]:
         found: dict[str, list[Any] | None] = json.loads(await self._observer.fetchval(ALL_ROWS))
         return {table: rows or [] for table, rows in found.items()}
+
+    async def violations(self) -> list[str]:
+        """What the rules shared with the other suites find."""
+        return await find_violations(self._witness)
 
     async def next_due(self, now: object) -> Any:
         return await self._observer.fetchval(NEXT_DUE, now)

@@ -352,7 +352,7 @@ class World:
             return
         error = seat.task.exception()
         if error is not None:
-            self.faults.append(f"{seat.name} failed: {type(error).__name__}: {error}")
+            self.faults.append(f"{seat.name} failed: {type(error).__name__}: {error} {error.__cause__ or ''}")
 
     async def _until_settled(self, seat: Seat) -> None:
         seat.is_blocked = False

@@ -1,0 +1,1 @@
+"""Bytes nobody would send, and words nobody should obey."""
