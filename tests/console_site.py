@@ -87,6 +87,20 @@ class ConsoleSite:
         await give_command(self.runtime, key, command, actor=actor, **details)  # type: ignore[arg-type]
         self.feed.nudge()
 
+    async def waiting(self, text: str = "preciso de ajuda", **contact: str) -> ConversationId:
+        """A customer who waits for a person."""
+        conversation = await self.write(text, **contact)
+        await self.command(conversation, Command.REQUEST_HANDOFF)
+        return conversation
+
+    async def sent_texts(self, count: int) -> list[str]:
+        """What the customer got, once it is so many."""
+        await self.channel.called(count)
+        async with asyncio.timeout(10):
+            while len(self.channel.sent) < count:
+                await self.rows.connection.fetchval("select 1")
+        return [delivery.text for delivery in self.channel.sent]
+
     async def authority(self, conversation: UUID) -> tuple[str, UUID | None]:
         row = await self.rows.connection.fetchrow(
             "select authority_state, authority_owner from conversation where id = $1", conversation

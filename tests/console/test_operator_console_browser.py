@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from onevoice.entrypoints.operators import Operator, Role
 from onevoice.flow.authority.decide import Command
 from onevoice.store.database import Database
 from onevoice.testing.gate import Gate
-from onevoice.vocabulary import ConversationId
 from tests.console_site import PASSWORD, ConsoleSite, console_site, serve_console
 
 if TYPE_CHECKING:
@@ -83,13 +81,6 @@ async def rui(site: ConsoleSite) -> Operator:
     return await site.operator("Rui")
 
 
-async def waiting(site: ConsoleSite, text: str = "preciso de ajuda", **contact: str) -> ConversationId:
-    """A customer who waits for a person."""
-    conversation = await site.write(text, **contact)
-    await site.command(conversation, Command.REQUEST_HANDOFF)
-    return conversation
-
-
 def reply_field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Message to")
 
@@ -102,18 +93,9 @@ def banner(page: Page) -> Locator:
     return page.get_by_role("region", name="State")
 
 
-async def sent_texts(site: ConsoleSite, count: int) -> list[str]:
-    """What the customer got, once it is so many."""
-    await site.channel.called(count)
-    async with asyncio.timeout(10):
-        while len(site.channel.sent) < count:
-            await site.rows.connection.fetchval("select 1")
-    return [delivery.text for delivery in site.channel.sent]
-
-
 async def test_from_the_list_to_the_customer(site: ConsoleSite, open_as: Open, ana: Operator) -> None:
     """Sign in, open who waits, take, reply, see it sent, release."""
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     page = await open_as("Ana Lima")
 
     await page.get_by_role("link", name="Ana Souza").click()
@@ -126,7 +108,7 @@ async def test_from_the_list_to_the_customer(site: ConsoleSite, open_as: Open, a
 
     await expect(thread(page)).to_contain_text("Olá, já vejo isso.")
     await expect(reply_field(page)).to_have_value("")
-    assert await sent_texts(site, 1) == ["Olá, já vejo isso."]
+    assert await site.sent_texts(1) == ["Olá, já vejo isso."]
     await expect(thread(page).get_by_text("Sent", exact=True)).to_be_visible()
     await page.get_by_role("button", name="Release to the AI").click()
     await expect(banner(page)).to_contain_text("The AI answers")
@@ -139,7 +121,7 @@ async def test_two_operators_in_two_browsers(
 ) -> None:
     """One takes: the other's page says who, without being touched; a click on a page that has not heard it yet is
     refused in place, with the holder's name."""
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     path = f"/conversations/{conversation}"
     first, second, stale = (
         await open_as("Ana Lima", path),
@@ -169,7 +151,7 @@ async def test_a_new_message_appears_and_the_draft_stays(
     site: ConsoleSite, open_as: Open, ana: Operator
 ) -> None:
     """What the customer writes shows at once, is announced, and takes neither words nor cursor from the writer."""
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     await site.command(conversation, Command.TAKE, ana)
     page = await open_as("Ana Lima", f"/conversations/{conversation}")
     await reply_field(page).fill("estou escrevendo")
@@ -188,8 +170,8 @@ async def test_a_draft_survives_leaving_and_reloading(
     site: ConsoleSite, open_as: Open, ana: Operator
 ) -> None:
     """Each conversation keeps its own words, while another one is open and after a reload."""
-    one = await waiting(site)
-    two = await waiting(site, contact="bia", name="Bia")
+    one = await site.waiting()
+    two = await site.waiting(contact="bia", name="Bia")
     for conversation in (one, two):
         await site.command(conversation, Command.TAKE, ana)
     page = await open_as("Ana Lima", f"/conversations/{one}?tab=mine")
@@ -208,13 +190,13 @@ async def test_a_draft_survives_leaving_and_reloading(
 
 async def test_a_double_click_sends_once(site: ConsoleSite, open_as: Open, ana: Operator) -> None:
     """Two clicks, and a repetition after an answer that was lost, are one message."""
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     await site.command(conversation, Command.TAKE, ana)
     page = await open_as("Ana Lima", f"/conversations/{conversation}")
     await reply_field(page).fill("uma vez")
     await page.get_by_role("button", name="Send", exact=True).dblclick()
     await expect(reply_field(page)).to_have_value("")
-    assert await sent_texts(site, 1) == ["uma vez"]
+    assert await site.sent_texts(1) == ["uma vez"]
     lost = 0
 
     async def lose_the_first_answer(route: object) -> None:
@@ -237,12 +219,12 @@ async def test_a_double_click_sends_once(site: ConsoleSite, open_as: Open, ana: 
     assert lost == 2
     await reply_field(page).fill("fim")
     await reply_field(page).press("Enter")
-    assert await sent_texts(site, 3) == ["uma vez", "e esta", "fim"]
+    assert await site.sent_texts(3) == ["uma vez", "e esta", "fim"]
 
 
 async def test_the_keyboard_is_enough(site: ConsoleSite, open_as: Open, ana: Operator) -> None:
     """Skip link, list, take, Enter, a line break, a note with Ctrl and Enter, a menu closed by Escape."""
-    await waiting(site)
+    await site.waiting()
     page = await open_as("Ana Lima")
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Skip to the conversation")).to_be_focused()
@@ -259,7 +241,7 @@ async def test_the_keyboard_is_enough(site: ConsoleSite, open_as: Open, ana: Ope
     await page.keyboard.press("Shift+Enter")
     await page.keyboard.type("linha dois")
     await page.keyboard.press("Enter")
-    assert await sent_texts(site, 1) == ["linha um\nlinha dois"]
+    assert await site.sent_texts(1) == ["linha um\nlinha dois"]
     await page.keyboard.press("Enter")
     await page.get_by_role("radio", name="Reply").focus()
     await page.keyboard.press("ArrowRight")
@@ -277,7 +259,7 @@ async def test_the_keyboard_is_enough(site: ConsoleSite, open_as: Open, ana: Ope
 async def test_customer_text_is_text(site: ConsoleSite, open_as: Open, ana: Operator) -> None:
     """Markup runs nothing and looks as it was written, when the page loads and when it arrives later."""
     evil = '<img src=x onerror="document.title=1"> <b>oi</b>'
-    conversation = await waiting(site, evil, contact="eva", name="<i>Eva</i>")
+    conversation = await site.waiting(evil, contact="eva", name="<i>Eva</i>")
     page = await open_as("Ana Lima", f"/conversations/{conversation}")
     await site.write(f"{evil} de novo", contact="eva", name="<i>Eva</i>")
 
@@ -292,7 +274,7 @@ async def test_the_title_and_the_list_follow(site: ConsoleSite, open_as: Open, a
     page = await open_as("Ana Lima")
     await expect(page.get_by_text("Nobody is waiting.")).to_be_visible()
 
-    conversation = await waiting(site)
+    conversation = await site.waiting()
 
     await expect(page.get_by_role("link", name="Ana Souza")).to_be_visible()
     await expect(page).to_have_title("(1) Console · onevoice")
@@ -322,16 +304,16 @@ async def test_taking_while_the_ai_sends(
     await reply_field(page).fill("deixa comigo")
     await reply_field(page).press("Enter")
     await expect(thread(page)).to_contain_text("leaves once your takeover is confirmed")
-    assert await sent_texts(site, 1) == ["Certo!"]
+    assert await site.sent_texts(1) == ["Certo!"]
     held_send.open()
 
     await expect(banner(page)).to_contain_text("You answer")
-    assert await sent_texts(site, 2) == ["Certo!", "deixa comigo"]
+    assert await site.sent_texts(2) == ["Certo!", "deixa comigo"]
 
 
 async def test_a_revoked_reply_is_sent_as_ones_own(site: ConsoleSite, open_as: Open, ana: Operator) -> None:
     """What the AI was about to say is shown as revoked, with one button to say it oneself."""
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     await site.command(conversation, Command.TAKE, ana)
     message = await site.rows.connection.fetchval("select id from inbound_message limit 1")
     turn = await site.rows.turn(conversation, [message])
@@ -347,7 +329,7 @@ async def test_a_revoked_reply_is_sent_as_ones_own(site: ConsoleSite, open_as: O
 
     await page.get_by_role("button", name="Send as mine").click()
 
-    assert await sent_texts(site, 1) == ["Temos às 9h."]
+    assert await site.sent_texts(1) == ["Temos às 9h."]
     await expect(thread(page).get_by_text("Sent", exact=True)).to_be_visible()
 
 
@@ -355,7 +337,7 @@ async def test_an_ended_session_leads_to_the_door_and_back(
     site: ConsoleSite, open_as: Open, ana: Operator
 ) -> None:
     """The page that hears of it goes to sign in; afterwards its reader is where they were, with their draft."""
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     await site.command(conversation, Command.TAKE, ana)
     page = await open_as("Ana Lima", f"/conversations/{conversation}?tab=mine")
     await reply_field(page).fill("quase pronto")
@@ -374,7 +356,7 @@ async def test_an_ended_session_leads_to_the_door_and_back(
 async def test_forcing_asks_first(site: ConsoleSite, open_as: Open, ana: Operator, rui: Operator) -> None:
     """An admin reads what it does, confirms, and holds it; the holder sees it go."""
     await site.operator("Chefe", role=Role.ADMIN)
-    conversation = await waiting(site)
+    conversation = await site.waiting()
     await site.command(conversation, Command.TAKE, rui)
     path = f"/conversations/{conversation}"
     holder, admin = await open_as("Rui", path), await open_as("Chefe", path)
@@ -391,7 +373,7 @@ async def test_forcing_asks_first(site: ConsoleSite, open_as: Open, ana: Operato
 async def test_nothing_overflows(site: ConsoleSite, open_as: Open, ana: Operator, width: int) -> None:
     """From a small phone on, list and thread fit; on a phone one is shown at a time, with a way back."""
     long = "umapalavramuitolongasemespaços" * 8
-    await waiting(site, long, name=long)
+    await site.waiting(long, name=long)
     page = await open_as("Ana Lima", viewport={"width": width, "height": 640})
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
