@@ -1,0 +1,1 @@
+"""Real servers under random faults; the channel's own record is the only truth."""
