@@ -22,6 +22,8 @@ from tests.process.server import AGENT_SECRET, Sections, Server, eventually
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(path.name for path in EXAMPLES.iterdir() if (path / "onevoice.toml").exists())
 OF_LIBRARIES = ["clinic_langgraph", "clinic_openai_agents", "clinic_pydantic_ai"]
+# The first call of a library takes its time on a busy machine.
+PATIENT = {"debounce_seconds": 0.0, "max_wait_seconds": 120.0}
 NEVER = """
 import asyncio
 
@@ -119,7 +121,7 @@ async def test_a_correction_while_the_clinic_reads_discards_the_reply(
     place: Place, model: LoopbackModel
 ) -> None:
     """Nothing was written yet: one answer to both, about the day that counts."""
-    _, door = await serve(place, "clinic_pydantic_ai", model, turns={"debounce_seconds": 0.0})
+    _, door = await serve(place, "clinic_pydantic_ai", model, turns=PATIENT)
     model.script(ToolCall(name="free_hours", args={"day": "sexta"}))
     model.hold().open()
     reading = model.hold()
@@ -138,7 +140,7 @@ async def test_a_correction_after_the_booking_comes_after_its_confirmation(
     place: Place, model: LoopbackModel
 ) -> None:
     """What has happened is told first; then the correction is answered."""
-    _, door = await serve(place, "clinic_pydantic_ai", model, turns={"debounce_seconds": 0.0})
+    _, door = await serve(place, "clinic_pydantic_ai", model, turns=PATIENT)
     model.script(ToolCall(name="book", args={"day": "sexta", "hour": "9h"}), "Marcado: sexta às 9h.")
     model.hold().open()
     confirming = model.hold()

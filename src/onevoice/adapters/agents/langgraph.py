@@ -14,9 +14,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph.state import (
-    CompiledStateGraph,  # pyright: ignore[reportMissingTypeStubs] - The library ships its types inline.
-)
+from langgraph.graph.state import CompiledStateGraph  # pyright: ignore[reportMissingTypeStubs] - Typed inline.
 
 from onevoice.adapters.agents.answer import as_proposal
 from onevoice.adapters.agents.library import LibraryAgent, total_usage
