@@ -14,7 +14,9 @@ def opening(url: str, *, chats: Sequence[str], login: str, data_dir: str) -> str
         f"  Answer as an operator    {console}",
         f"                           {login}",
     ]
-    return "\n".join([f"onevoice runs at {url}", "", *where, "", _TRY.format(console=console), _end(data_dir)])
+    return "\n".join(
+        [f"onevoice runs at {url}", "", *where, "", _TRY.format(console=console), _end(data_dir)]
+    )
 
 
 _TRY = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from onevoice.flow.conversation import ConversationKey, Row
-from onevoice.flow.inbound.decide import choose_first_state, choose_window, replaces_address
+from onevoice.flow.inbound.decide import Stored, Window, choose_first_state, choose_window, replaces_address
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import MessageItem, UnknownItem
 from onevoice.ports.wakeup import Work
@@ -59,12 +59,7 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         )
     ]
     turns = runtime.settings.turns
-    windows = [
-        choose_window(arrival.item.text, debounce_seconds=turns.debounce_seconds)
-        if turns.window_heuristics and first.is_arrival
-        else None
-        for arrival, first in zip(arrivals, stored, strict=True)
-    ]
+    windows = [_window(runtime, arrival, first) for arrival, first in zip(arrivals, stored, strict=True)]
     rows = await runtime.database.run(
         "receive",
         SQL["receive_messages"],
@@ -101,16 +96,24 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         [window.rule if window else None for window in windows],
     )
     _tell(runtime, arrivals, rows)
-    return [
-        Received(
-            conversation=ConversationKey(arrival.account, row["conversation_id"]),
-            is_new=row["is_new"],
-            is_awaited=row["is_awaited"],
-            is_split=row["is_split"],
-            running_turn=row["running_turn_id"],
-        )
-        for arrival, row in zip(arrivals, rows, strict=True)
-    ]
+    return [_received(arrival, row) for arrival, row in zip(arrivals, rows, strict=True)]
+
+
+def _window(runtime: Runtime, arrival: Arrival, first: Stored) -> Window | None:
+    turns = runtime.settings.turns
+    if not turns.window_heuristics or not first.is_arrival:
+        return None
+    return choose_window(arrival.item.text, debounce_seconds=turns.debounce_seconds)
+
+
+def _received(arrival: Arrival, row: Row) -> Received:
+    return Received(
+        conversation=ConversationKey(arrival.account, row["conversation_id"]),
+        is_new=row["is_new"],
+        is_awaited=row["is_awaited"],
+        is_split=row["is_split"],
+        running_turn=row["running_turn_id"],
+    )
 
 
 def _tell(runtime: Runtime, arrivals: Sequence[Arrival], rows: Sequence[Row]) -> None:
