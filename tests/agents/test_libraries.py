@@ -13,7 +13,16 @@ from onevoice.adapters.agents.module import load_agent
 from onevoice.errors import ConfigurationError
 from onevoice.testing import make_turn_context
 
-LIBRARIES = ("agents", "anthropic", "google.adk", "google.genai", "langchain_core", "langgraph", "openai", "pydantic_ai")
+LIBRARIES = (
+    "agents",
+    "anthropic",
+    "google.adk",
+    "google.genai",
+    "langchain_core",
+    "langgraph",
+    "openai",
+    "pydantic_ai",
+)
 
 PYDANTIC_AI = """
 from pydantic_ai import Agent

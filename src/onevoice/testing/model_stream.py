@@ -34,7 +34,7 @@ def stream_reply(reply: Reply, model: str) -> bytes:
 
 def stream_fault(content: Json, model: str) -> bytes:
     """An answer that breaks off with an error after its first words."""
-    begun = _block(0, {"type": "text", "text": ""}, [{"type": "text_delta", "text": "Hel"}])[:-1]
+    begun = _block(0, {"type": "text", "text": ""}, [{"type": "text_delta", "text": "Good"}])[:-1]
     return _events([_start(model, 1), *begun, content])
 
 

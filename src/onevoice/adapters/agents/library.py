@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
@@ -12,7 +13,9 @@ from onevoice.errors import AgentError
 from onevoice.handoff_tool import catch_handoff
 from onevoice.vocabulary import Proposal, TurnContext, Usage
 
+LOG = logging.getLogger("onevoice.agent")
 TOO_LONG = "context_too_long"
+FAILED = "agent_failed"
 
 
 class Library(Protocol):
@@ -48,7 +51,14 @@ class LibraryAgent:
                     "agent_timeout",
                     f"the agent {self.name} gave no answer within {seconds:g} s; it is asked again",
                 ) from None
-            raise agent_error(self.name, error) from error
+            failure = agent_error(self.name, error)
+            if failure.reason == FAILED:
+                LOG.warning(
+                    "an agent raised",
+                    extra={"turn_id": str(context.turn_id), "reason": type(error).__name__},
+                    exc_info=error,
+                )
+            raise failure from error
 
     async def close(self) -> None:
         await self._library.close()

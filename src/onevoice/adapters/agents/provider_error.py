@@ -120,7 +120,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _read_fault(error: BaseException) -> ProviderFault | None:
-    status = _number(error, "status_code") or _number(error, "code")
+    status = _number(error, "status_code")
+    if status is None and hasattr(error, "details"):
+        # Google's. Others have a `code` as well, such as the HTTP errors of a tool's own calls.
+        status = _number(error, "code")
     if status is None or not 400 <= status <= 599:
         return None
     said = " ".join(
