@@ -43,6 +43,10 @@ def is_sending(facts: Facts) -> bool:
     return bool(facts["sending"] or facts["uncertain"])
 
 
+def is_running(facts: Facts) -> bool:
+    return bool(facts["running"])
+
+
 def is_owned(facts: Facts) -> bool:
     return bool(facts["owned"])
 

@@ -142,14 +142,12 @@ async def _nobody_confirms(*_: Any, **__: Any) -> None:
     return None
 
 
-async def _nobody_confirms_later(_runtime: Any, *, limit: int) -> int:
-    return 0
-
-
 def _no_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("outbox.finish", "outbox.expire", "receipt.perform", "effect.perform"):
         monkeypatch.setattr(import_module(f"onevoice.flow.{module}"), "confirm_takeovers", _nobody_confirms)
-    monkeypatch.setattr(import_module("onevoice.flow.sweep.perform"), "confirm_waiting", _nobody_confirms_later)
+    swept = import_module("onevoice.flow.sweep.perform")
+    steps = tuple(step for step in swept.STEPS if step is not swept.confirm_waiting)
+    monkeypatch.setattr(swept, "STEPS", steps)
 
 
 def _eager_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,21 +177,21 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(name="AI replies are stamped anew at the takeover", invariant="I1", level=LEVEL_TRANSACTION,
            cast="takeover", apply=sql("authority", "revoke_due", "state = 'due'", "state = 'due' and author <> 'ai'")),
     Mutant(name="a takeover does not wait for what is in flight", invariant="I1", level=LEVEL_TRANSACTION,
-           cast="pending takeover",
+           cast="in flight",
            apply=function("onevoice.flow.authority.perform:decide_transition", _take_without_waiting)),
     Mutant(name="writes do not count as in flight", invariant="I1", level=LEVEL_TRANSACTION, cast="write tool",
            apply=sql("authority", "read_in_flight", "e.state = 'started'", "e.state = 'started' and false")),
     Mutant(name="a write asks nobody", invariant="I1", level=LEVEL_TRANSACTION, cast="write tool",
            apply=function("onevoice.flow.effect.perform:decide_write", _write_without_fence)),
-    Mutant(name="missing evidence resolves a send", invariant="I1", level=LEVEL_TRANSACTION, cast="pending takeover",
+    Mutant(name="missing evidence resolves a send", invariant="I1", level=LEVEL_TRANSACTION, cast="in flight",
            apply=_eager_sweep),
     Mutant(name="the sender does not look at its deadline", invariant="I1", level=LEVEL_TRANSACTION,
-           cast="pending takeover", apply=function("tests.interleave.ports:is_past", lambda _clock, _deadline: False)),
-    Mutant(name="nobody confirms a takeover", invariant="liveness", level=LEVEL_TRANSACTION, cast="pending takeover",
+           cast="in flight", apply=function("tests.interleave.ports:is_past", lambda _clock, _deadline: False)),
+    Mutant(name="nobody confirms a takeover", invariant="liveness", level=LEVEL_TRANSACTION, cast="in flight",
            apply=_no_confirmation),
     Mutant(name="no retry is forbidden after a takeover", invariant="I1", level=LEVEL_TRANSACTION,
-           cast="pending takeover", apply=sql("authority", "forbid_retry", "set no_retry = true", "set no_retry = no_retry")),
-    Mutant(name="an unknown outcome is tried again", invariant="I3", level=LEVEL_TRANSACTION, cast="channel answers",
+           cast="in flight", apply=sql("authority", "forbid_retry", "set no_retry = true", "set no_retry = no_retry")),
+    Mutant(name="an unknown outcome is tried again", invariant="I3", level=LEVEL_TRANSACTION, cast="in flight",
            apply=function("onevoice.flow.outbox.finish:decide_finish", _unknown_is_retried)),
     Mutant(name="arrivals are ignored when a send begins", invariant="triage", level=LEVEL_TRANSACTION,
            cast="triage", apply=function("onevoice.flow.outbox.begin:decide_begin", _begin_without_triage)),

@@ -12,6 +12,7 @@ from tests.interleave.casts import (
     dispatcher,
     human_holds,
     is_owned,
+    is_running,
     is_sending,
     message_due,
     operator,
@@ -150,10 +151,10 @@ WRITES = Cast(
     before=message_due,
     actors=(
         MORTAL_WORKER,
-        WRITES_AGAIN,
-        TAKES,
-        Actor(name="clock", script=clock(31.0, 11.0)),
-        Actor(name="sweep", script=sweeper()),
+        Actor(name="customer", script=customer("m2"), when=is_running),
+        Actor(name="bia", script=operator("bia", Command.TAKE), when=is_running),
+        Actor(name="clock", script=clock(31.0, 11.0), when=is_running),
+        Actor(name="sweep", script=sweeper(), when=is_running),
         DISPATCHER,
     ),
     moods=("writes",),
@@ -272,8 +273,20 @@ REPEATS = Cast(
     ),
 )
 
+IN_FLIGHT = Cast(
+    name="in flight",
+    before=reply_sealed,
+    actors=(
+        DISPATCHER,
+        Actor(name="bia", script=operator("bia", Command.TAKE), when=is_sending),
+        Actor(name="sweep", script=sweeper(), when=is_owned),
+        Actor(name="clock", script=clock(21.0), when=is_owned),
+    ),
+    outcomes=("accepted", "refused", "timed out but delivered"),
+)
+
 CASTS: tuple[Cast, ...] = (
-    WINDOW, LONG_BURST, AT_ONCE, REPEATS,
+    IN_FLIGHT, WINDOW, LONG_BURST, AT_ONCE, REPEATS,
     SMALL, BURST, TAKEOVER, DUPLICATE, CHANNEL, TRIAGE, LADDER, TWO_OPERATORS, LEASE, WRITES, DEVICE, PARTS, GOODBYE,
     EDITS, PENDING, replace(BURST, name="burst enqueued", settings={"turns": {"while_running": "enqueue"}}),
     replace(BURST, name="burst triaged", settings={"turns": {"while_running": "triage"}},

@@ -95,7 +95,7 @@ async def _judge(world: World, found: Found) -> None:
     found.judged.add(ending)
     try:
         recovered = await recover(world)
-    except OnevoiceError as error:
+    except (OnevoiceError, ExceptionGroup) as error:
         world.faults.append(f"recovery failed: {error} {error.__cause__ or ''}")
         return
     rows = await world.theatre.rows()

@@ -1,0 +1,3 @@
+"""The API's own fixtures, for calls made from its document."""
+
+from tests.http.conftest import *  # noqa: F403

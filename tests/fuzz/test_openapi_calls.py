@@ -1,0 +1,57 @@
+"""Calls made from the OpenAPI document alone, valid and not: no 5xx, and every answer as documented."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tests import proof
+from tests.http.conftest import OWN_TOKEN, listening
+
+IS_LONG = os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
+EXAMPLES = 200 if IS_LONG else 6
+# A feed answers until its reader leaves.
+ENDLESS = ("/api/v1/events",)
+
+
+def _call_everything(url: str) -> int:
+    """Every operation of the document, a few generated calls each; returns how many calls were made."""
+    schema = schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
+    count = 0
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        if operation.path in ENDLESS:
+            continue
+
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy())
+        def call(case: schemathesis.Case) -> None:
+            nonlocal count
+            answer = case.call(headers={"Authorization": f"Bearer {OWN_TOKEN}"}, timeout=20)
+            count += 1
+            assert answer.status_code < 500, f"{case.method} {case.path}: {answer.status_code} {answer.text}"  # noqa: PLR2004
+
+        call()
+    return count
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+async def test_no_generated_call_is_a_5xx(api: FastAPI) -> None:
+    """Nonsense is answered with 4xx, by the service that answers everybody else."""
+    async with listening(api) as url:
+        called = await asyncio.to_thread(_call_everything, url)
+    proof.count(fuzz_inputs=called)
+    assert called > EXAMPLES
