@@ -150,7 +150,9 @@ def test_both_tables_are_long_enough() -> None:
     assert min(len(PORTUGUESE), len(ENGLISH)) >= 40
 
 
-@pytest.mark.parametrize(("text", "intents"), PORTUGUESE + ENGLISH, ids=lambda value: value[:50] if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("text", "intents"), PORTUGUESE + ENGLISH, ids=lambda value: value[:50] if isinstance(value, str) else ""
+)
 def test_an_utterance_is_understood(text: str, intents: set[Intent]) -> None:
     """One message gives exactly the intents a person hears in it."""
     assert set(understand([text], today=MONDAY).intents) == intents
