@@ -76,7 +76,7 @@ def test_the_metrics_it_names_exist() -> None:
     names = {definition.name for definition in DEFINITIONS}
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     for path in pages:
-        for name in re.findall(r"\bonevoice_(\w+?)\b(?=[`{])", path.read_text(encoding="utf-8")):
+        for name in re.findall(r"(?<!-)\bonevoice_(\w+?)\b(?=[`{])", path.read_text(encoding="utf-8")):
             assert {name, f"onevoice_{name}", name.removesuffix("_total")} & names, f"{path.name}: {name}"
 
 
