@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+PROVE_JOBS ?= $(JOBS)
 BIN := .venv/bin
 SOURCES := src tests $(wildcard bench examples)
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
@@ -61,8 +62,9 @@ schema: setup-dev ## Write the schema's map anew from the migrations.
 bench: setup-dev ## Measure it: medians of several short runs, beside the machine's own limits.
 	$(BIN)/python -m bench
 
-prove: setup-dev ## The long proof: hours of schedules, crashes and faults.
-	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(JOBS) --timeout 0 tests/interleave tests/process
+prove: setup-dev ## The long proof: hours of schedules, crashes and faults (PROVE_JOBS=2); writes build/proof.json.
+	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(PROVE_JOBS) --dist loadgroup --timeout 0 tests/interleave tests/fuzz tests/prove
+	$(BIN)/python -m tests.fuzz.coverage_guided
 
 lock: setup-dev ## Pin every dependency anew after a change in pyproject.toml (UPGRADE=--upgrade takes newer ones).
 	$(LOCK) $(UPGRADE) --group build pyproject.toml --output-file requirements.txt
