@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tests.interleave.ports import Record
@@ -59,8 +60,14 @@ def _twice(rows: Rows, record: Record) -> list[str]:
     found: list[str] = []
     keys = Counter(seen.key for seen in record.seen)
     found += [f"I3: the customer got {key} {count} times" for key, count in keys.items() if count > 1]
-    effects = Counter(record.performed)
-    found += [f"I3: {what} was done {count} times" for what, count in effects.items() if count > 1]
+    begun = [effect for effect in rows["effect"] if effect["state"] in ("started", "done", "failed")]
+    if len(record.performed) > len(begun):
+        found.append(f"I3: {len(begun)} writes were begun, {len(record.performed)} were done")
+    for earlier, later in pairwise(begun):
+        # An equal call of a later wish is another call, but not before the customer knew of the first.
+        is_known = earlier["told_at"] is not None and earlier["told_at"] <= later["started_at"]
+        if earlier["key"] == later["key"] and not is_known and earlier["state"] != "failed":
+            found.append("I3: a write began again before the customer knew of the first")
     arrivals = sum(
         message["state"] != "recorded"
         or (message["state_reason"] in ("edit", "revoke") and not message["target_pending"])
