@@ -60,8 +60,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _write() -> None:
-    commit = subprocess.run(  # noqa: S603  # Fixed arguments.
-        ["git", "rev-parse", "HEAD"],  # noqa: S607
+    commit = subprocess.run(  # Fixed arguments.
+        ["git", "rev-parse", "HEAD"],
         cwd=PATH.parent.parent,
         capture_output=True,
         text=True,

@@ -15,7 +15,7 @@ RUNS = 2_000_000
 
 
 def _try(data: bytes) -> None:
-    from onevoice.adapters.channels.whatsapp.parse import parse  # noqa: PLC0415  # Instrumented once it is loaded.
+    from onevoice.adapters.channels.whatsapp.parse import parse  # Instrumented once it is loaded.
 
     try:
         parse(data)
@@ -25,9 +25,11 @@ def _try(data: bytes) -> None:
 
 def main() -> None:
     if importlib.util.find_spec("atheris") is None:
-        sys.stdout.write("coverage-guided fuzzing is left out: `pip install atheris` has no build for this Python here\n")
+        sys.stdout.write(
+            "coverage-guided fuzzing is left out: `pip install atheris` has no build for this Python here\n"
+        )
         return
-    import atheris  # noqa: PLC0415  # An optional dependency.
+    import atheris  # An optional dependency.
 
     atheris.instrument_all()
     atheris.Setup([sys.argv[0], f"-runs={RUNS}", "-max_len=4096"], _try)

@@ -22,21 +22,40 @@ if TYPE_CHECKING:
 
 IS_LONG = os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
 BODIES_PER_CALL = 40
-CALLS = 50_100 if IS_LONG else int(os.environ.get("FUZZ_CALLS", "510"))
+CALLS = 50_100 if IS_LONG else 510
 
 KEYS = st.sampled_from(
     ["object", "entry", "changes", "value", "field", "messages", "statuses", "contacts", "metadata", "from", "id",
      "timestamp", "type", "text", "body", "errors", "code", "recipient_id", "status", "phone_number_id", "context",
      "image", "audio", "reaction", "interactive", "message_echoes", "edit", "revoke", "wa_id", "profile", "name"]
 )  # fmt: skip
-WORDS = st.sampled_from(["whatsapp_business_account", "messages", "text", "failed", "delivered", "1", "-1", "9" * 40, "\x00", "\ud800"])
+WORDS = st.sampled_from(
+    [
+        "whatsapp_business_account",
+        "messages",
+        "text",
+        "failed",
+        "delivered",
+        "1",
+        "-1",
+        "9" * 40,
+        "\x00",
+        "\ud800",
+    ]
+)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | WORDS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS | st.text(max_size=5), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(KEYS | st.text(max_size=5), inner, max_size=5)
+    ),
     max_leaves=25,
 )
 MESSAGES = st.fixed_dictionaries(
-    {"from": WORDS | st.just("5511999990000"), "id": st.text(max_size=12) | WORDS, "timestamp": WORDS | VALUES},
+    {
+        "from": WORDS | st.just("5511999990000"),
+        "id": st.text(max_size=12) | WORDS,
+        "timestamp": WORDS | VALUES,
+    },
     optional={"type": WORDS | VALUES, "text": VALUES, "context": VALUES, "image": VALUES, "reaction": VALUES},
 )
 
@@ -56,8 +75,12 @@ BODIES = (
     | VALUES.map(lambda value: json.dumps(value).encode("utf-8", "surrogatepass"))
     | VALUES.map(wrapped)
     | st.lists(MESSAGES, max_size=3).map(lambda messages: wrapped({"messages": messages}))
-    | st.lists(st.fixed_dictionaries({"id": WORDS | st.text(max_size=12), "status": WORDS}, optional={"errors": VALUES}), max_size=3)
-    .map(lambda statuses: wrapped({"statuses": statuses}))
+    | st.lists(
+        st.fixed_dictionaries(
+            {"id": WORDS | st.text(max_size=12), "status": WORDS}, optional={"errors": VALUES}
+        ),
+        max_size=3,
+    ).map(lambda statuses: wrapped({"statuses": statuses}))
     | st.integers(1, 300).map(lambda depth: b"[" * depth + b"]" * depth)
 )
 
@@ -84,8 +107,11 @@ async def door(database: Database) -> AsyncIterator[AsyncClient]:
 async def test_no_body_breaks_the_door(door: AsyncClient, bodies: list[bytes]) -> None:
     """Signed as if they were Meta's: every answer is a 2xx or a 4xx."""
     answers = await asyncio.gather(
-        *(door.post("/webhooks/loja", content=body, headers={"x-hub-signature-256": sign(body)}) for body in bodies)
+        *(
+            door.post("/webhooks/loja", content=body, headers={"x-hub-signature-256": sign(body)})
+            for body in bodies
+        )
     )
     for body, answer in zip(bodies, answers, strict=True):
-        assert answer.status_code < 500, body  # noqa: PLR2004
+        assert answer.status_code < 500, body
     proof.count(fuzz_inputs=len(bodies))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
+import random  # noqa: TID251  # Seeded walks, repeatable.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
-class Pruned(Exception):  # noqa: N818  # Not an error: the rest of this run has been seen before.
+class Pruned(Exception):  # Not an error: the rest of this run has been seen before.
     """The run has reached a state from which everything was tried already."""
 
 

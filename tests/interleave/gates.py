@@ -43,7 +43,9 @@ class StepClock:
         return (self.instant - self.start).total_seconds()
 
     async def sleep(self, seconds: float) -> None:
-        raise AssertionError(f"a step of the flow wants to sleep {seconds} s: only the loops of a process may")
+        raise AssertionError(
+            f"a step of the flow wants to sleep {seconds} s: only the loops of a process may"
+        )
 
     def advance(self, seconds: float) -> None:
         self.instant += timedelta(seconds=seconds)
@@ -197,7 +199,7 @@ class GatedDatabase(Database):
     def backend_pid(self) -> int | None:
         """The server process of its only connection."""
         pool = self._connections
-        for connection in (*pool._used, *pool._idle):  # noqa: SLF001  # The seam of the tests, not of the product.
+        for connection in (*pool._used, *pool._idle):  # The seam of the tests, not of the product.
             if not connection.is_closed():
                 return connection.get_server_pid()
         return None
@@ -206,4 +208,3 @@ class GatedDatabase(Database):
         """Until what was cut off has been rolled back."""
         while self._unfinished:
             await asyncio.wait(self._unfinished)
-

@@ -34,25 +34,27 @@ def _lost(rows: Rows, record: Record) -> list[str]:
     for external_id in sorted(set(record.accepted_webhooks)):
         if stored[external_id] != 1:
             found.append(f"I2: {external_id} was answered with 2xx and is stored {stored[external_id]} times")
-    replies: dict[str, list[Any]] = {}
-    for message in rows["outbound"]:
-        if message["turn_id"]:
-            replies.setdefault(message["turn_id"], []).append(message)
-    for message in rows["inbound"]:
-        if message["state"] != "answered" or message["state_reason"] != "sealed" or message["turn_id"] is None:
-            continue
-        parts = replies.get(message["turn_id"], [])
-        if all(part["state"] in UNBEGUN and part["attempt_count"] == 0 for part in parts):
-            found.append(f"I2: {message['external_id']} counts as answered and no part of its reply ever began")
-    read = {turn["id"]: turn["message_ids"] for turn in rows["turn"]}
-    for message in rows["inbound"]:
-        by_turn = message["state"] == "answered" and message["state_reason"] == "sealed"
-        if by_turn and message["id"] not in read.get(message["turn_id"], ()):
-            found.append(f"I2: {message['external_id']} was answered by a turn that did not read it")
     is_ai = all(conversation["authority_state"] == "AI_ACTIVE" for conversation in rows["conversation"])
     for message in rows["inbound"]:
         if message["state"] == "claimed" or (message["state"] == "open" and is_ai):
             found.append(f"I2: {message['external_id']} ends as {message['state']}")
+    return found + _unanswered(rows)
+
+
+def _unanswered(rows: Rows) -> list[str]:
+    """What counts as answered by a turn was read by it, and a part of its reply has at least begun."""
+    found: list[str] = []
+    read = {turn["id"]: turn["message_ids"] for turn in rows["turn"]}
+    for message in rows["inbound"]:
+        if message["state"] != "answered" or message["state_reason"] != "sealed":
+            continue
+        if message["id"] not in read.get(message["turn_id"], ()):
+            found.append(f"I2: {message['external_id']} was answered by a turn that did not read it")
+        parts = [part for part in rows["outbound"] if part["turn_id"] == message["turn_id"]]
+        if all(part["state"] in UNBEGUN and part["attempt_count"] == 0 for part in parts):
+            found.append(
+                f"I2: {message['external_id']} counts as answered and no part of its reply ever began"
+            )
     return found
 
 

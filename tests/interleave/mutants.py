@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # A table.
 """Faults put into the running code by the tests, one at a time: a proof that cannot see them proves nothing."""
 
 from __future__ import annotations
@@ -47,8 +48,18 @@ def sql(package: str, statement: str, old: str, new: str) -> Callable[[pytest.Mo
     return apply
 
 
+def together(*changes: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Several checks stand behind one another: only without all of them is the fault to be seen."""
+
+    def apply(monkeypatch: pytest.MonkeyPatch) -> None:
+        for change in changes:
+            change(monkeypatch)
+
+    return apply
+
+
 def _loaded(package: str) -> Iterator[Any]:
-    import sys  # noqa: PLC0415  # Which modules are loaded is known only now.
+    import sys  # Which modules are loaded is known only now.
 
     found = False
     for name, module in list(sys.modules.items()):
@@ -71,35 +82,35 @@ def function(path: str, replacement: Callable[..., Any]) -> Callable[[pytest.Mon
 
 
 def _judge_without_state(facts: Any) -> Any:
-    from onevoice.flow.gate import decide  # noqa: PLC0415
-    from onevoice.vocabulary import TurnState  # noqa: PLC0415
+    from onevoice.flow.gate import decide
+    from onevoice.vocabulary import TurnState
 
     known = replace(facts.conversation, authority_version=facts.turn.authority_version)
     return decide.judge(replace(facts, turn=replace(facts.turn, state=TurnState.RUNNING), conversation=known))
 
 
 def _begin_without_version(lane: Any) -> Any:
-    from onevoice.flow.outbox import decide  # noqa: PLC0415
+    from onevoice.flow.outbox import decide
 
     version = lane.conversation.authority_version
     return decide.decide_begin(replace(lane, head=replace(lane.head, authority_version=version)))
 
 
 def _begin_without_triage(lane: Any) -> Any:
-    from onevoice.flow.outbox import decide  # noqa: PLC0415
+    from onevoice.flow.outbox import decide
 
     seen = lane.conversation.arrival_count
     return decide.decide_begin(replace(lane, head=replace(lane.head, arrivals_seen=seen)))
 
 
 def _take_without_waiting(authority: Any, request: Any) -> Any:
-    from onevoice.flow.authority import decide  # noqa: PLC0415
+    from onevoice.flow.authority import decide
 
     return decide.decide_transition(authority, replace(request, in_flight=False))
 
 
 def _take_whoever_holds(authority: Any, request: Any) -> Any:
-    from onevoice.flow.authority import decide  # noqa: PLC0415
+    from onevoice.flow.authority import decide
 
     decision = decide.decide_transition(authority, request)
     if isinstance(decision, Conflict):
@@ -111,8 +122,10 @@ def _never_void(_conversation: Any, *, arrivals_asked: int) -> None:
     return None
 
 
-def _unbounded(decision: Any, replies: Any, *, decider: str, reason: str, now: Any, max_wait_seconds: float) -> Any:
-    from onevoice.flow.triage.decide import Conclusion  # noqa: PLC0415
+def _unbounded(
+    decision: Any, replies: Any, *, decider: str, reason: str, now: Any, max_wait_seconds: float
+) -> Any:
+    from onevoice.flow.triage.decide import Conclusion
 
     return Conclusion(
         decision=decision, decider=decider, reason=reason, turns=tuple(reply.turn for reply in replies)
@@ -120,8 +133,8 @@ def _unbounded(decision: Any, replies: Any, *, decider: str, reason: str, now: A
 
 
 def _unknown_is_retried(message: Any, outcome: Any, waits: Any, *, pair_slow_count: int) -> Any:
-    from onevoice.flow.outbox import decide  # noqa: PLC0415
-    from onevoice.ports.channel import NotSent, OutcomeUnknown  # noqa: PLC0415
+    from onevoice.flow.outbox import decide
+    from onevoice.ports.channel import NotSent, OutcomeUnknown
 
     if isinstance(outcome, OutcomeUnknown):
         outcome = NotSent(reason="timeout")
@@ -129,7 +142,7 @@ def _unknown_is_retried(message: Any, outcome: Any, waits: Any, *, pair_slow_cou
 
 
 def _write_without_fence(facts: Any) -> Any:
-    from onevoice.flow.effect.decide import Begin as BeginWrite  # noqa: PLC0415
+    from onevoice.flow.effect.decide import Begin as BeginWrite
 
     return BeginWrite()
 
@@ -164,16 +177,16 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(name="no row lock", invariant="all", level=LEVEL_STATEMENT, cast="turn running: settle and take",
            apply=_no_row_lock),
     Mutant(name="two workers may look at the same conversation", invariant="I4", level=LEVEL_STATEMENT,
-           cast="message due: claim and claim", apply=lambda m: (
-               _no_row_lock(m),
-               sql("turn", "lock_due_conversations", "for update of c skip locked", "")(m)) and None),
+           cast="message due: claim and claim", apply=together(
+               _no_row_lock,
+               sql("turn", "lock_due_conversations", "for update of c skip locked", ""))),
     Mutant(name="authority is not compared at the gate", invariant="I1", level=LEVEL_TRANSACTION, cast="takeover",
            apply=function("onevoice.flow.gate.perform:judge", _judge_without_state)),
     Mutant(name="the version is not compared before the send", invariant="I1", level=LEVEL_TRANSACTION,
-           cast="takeover", apply=lambda m: (
-               sql("authority", "revoke_due", "state = 'due'", "state = 'due' and false")(m),
-               sql("authority", "restamp_unsent", "state = 'due'", "state = 'due' and author = 'operator'")(m),
-               function("onevoice.flow.outbox.begin:decide_begin", _begin_without_version)(m)) and None),
+           cast="takeover", apply=together(
+               sql("authority", "revoke_due", "state = 'due'", "state = 'due' and false"),
+               sql("authority", "restamp_unsent", "state = 'due'", "state = 'due' and author = 'operator'"),
+               function("onevoice.flow.outbox.begin:decide_begin", _begin_without_version))),
     Mutant(name="AI replies are stamped anew at the takeover", invariant="I1", level=LEVEL_TRANSACTION,
            cast="takeover", apply=sql("authority", "revoke_due", "state = 'due'", "state = 'due' and author <> 'ai'")),
     Mutant(name="a takeover does not wait for what is in flight", invariant="I1", level=LEVEL_TRANSACTION,
@@ -198,13 +211,13 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(name="a decision stands although newer messages came", invariant="triage", level=LEVEL_TRANSACTION,
            cast="hold ladder", apply=function("onevoice.flow.triage.perform:find_void_reason", _never_void)),
     Mutant(name="triage drops what has begun", invariant="I3", level=LEVEL_TRANSACTION, cast="parts",
-           apply=lambda m: (
-               function("onevoice.flow.triage.perform:bound", _unbounded)(m),
-               function("onevoice.flow.triage.perform:decide_without_asking", lambda *_, **__: None)(m)) and None),
+           apply=together(
+               function("onevoice.flow.triage.perform:bound", _unbounded),
+               function("onevoice.flow.triage.perform:decide_without_asking", lambda *_, **__: None))),
     Mutant(name="a turn ends more than once", invariant="I4", level=LEVEL_TRANSACTION, cast="lease",
-           apply=lambda m: (
-               sql("turn", "end_turns", "and t.state = 'running'", "")(m),
-               function("onevoice.flow.gate.perform:judge", _judge_without_state)(m)) and None),
+           apply=together(
+               sql("turn", "end_turns", "and t.state = 'running'", ""),
+               function("onevoice.flow.gate.perform:judge", _judge_without_state))),
     Mutant(name="a lost lease is not read again under the lock", invariant="I4", level=LEVEL_STATEMENT,
            cast="turn lost: abandon and renew",
            apply=sql("turn", "read_turns", "t.lease_until,", "t.started_at - interval '1 hour' as lease_until,")),

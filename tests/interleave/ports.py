@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 RETRY = Refused(error=ChannelError(action=ErrorAction.RETRY, code="500", detail="try again", retries_max=5))
 DROP = Refused(error=ChannelError(action=ErrorAction.DROP, code="131026", detail="undeliverable"))
-TEMPLATE = Refused(error=ChannelError(action=ErrorAction.NEEDS_TEMPLATE, code="131047", detail="window closed"))
+TEMPLATE = Refused(
+    error=ChannelError(action=ErrorAction.NEEDS_TEMPLATE, code="131047", detail="window closed")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +179,9 @@ class GatedDecider:
 
     async def decide(self, request: TriageRequest) -> TriageDecision:
         # The customer's messages are numbered: the last one read says how many arrivals that were.
-        last = max((*request.overtaken, *request.newer), key=lambda text: text.rsplit("m", 1)[-1], default="m0")
+        last = max(
+            (*request.overtaken, *request.newer), key=lambda text: text.rsplit("m", 1)[-1], default="m0"
+        )
         self._world.record.triage_read.add(int(last.rsplit("m", 1)[-1]))
         await self._seat.gate("decider: asked")
         chosen = 0 if self._seat.is_free else self._world.choose(self._seat, "decision", len(self._decisions))

@@ -88,7 +88,14 @@ CHANNEL = Cast(
         Actor(name="clock", script=clock(10.0, 11.0)),
         TAKES,
     ),
-    outcomes=("accepted", "timed out but delivered", "timed out and lost", "refused", "dropped", "window closed"),
+    outcomes=(
+        "accepted",
+        "timed out but delivered",
+        "timed out and lost",
+        "refused",
+        "dropped",
+        "window closed",
+    ),
     crashes_max=1,
     preemptions_max=3,
 )
@@ -125,7 +132,10 @@ TWO_OPERATORS = Cast(
     before=human_holds,
     actors=(
         Actor(name="bia", script=operator("bia", "from bia", Command.RELEASE)),
-        Actor(name="caio", script=operator("caio", Command.TAKE, Command.TAKE_FORCED, "from caio", is_admin=True)),
+        Actor(
+            name="caio",
+            script=operator("caio", Command.TAKE, Command.TAKE_FORCED, "from caio", is_admin=True),
+        ),
         DISPATCHER,
         WORKER,
         WRITES_AGAIN,
@@ -261,7 +271,12 @@ LONG_BURST = Cast(
 AT_ONCE = Cast(
     name="two operators at once",
     before=message_due,
-    actors=(TAKES, Actor(name="caio", script=operator("caio", Command.TAKE, "from caio")), WORKER, DISPATCHER),
+    actors=(
+        TAKES,
+        Actor(name="caio", script=operator("caio", Command.TAKE, "from caio")),
+        WORKER,
+        DISPATCHER,
+    ),
 )
 REPEATS = Cast(
     name="operator repeats",

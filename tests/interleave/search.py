@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import random  # noqa: TID251  # Seeded walks, repeatable.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from onevoice.errors import OnevoiceError
 from tests.interleave.choices import Choices, Pruned
 from tests.interleave.invariants import describe, judge
+from tests.interleave.memory import Memory
 from tests.interleave.recovery import recover
 from tests.interleave.theatre import Theatre
-from tests.interleave.world import Cast, Memory, Step, World
+from tests.interleave.world import Cast, Step, World
 
 
 @dataclass(slots=True)
@@ -25,8 +26,16 @@ class Failure:
     trace: list[Step]
 
     def __str__(self) -> str:
-        lines = [f"{self.cast}: {len(self.violations)} broken", describe(self.violations), "", "who did what:"]
-        lines += [f"  {number:3} {step.actor:12} {step.did:40} {step.saw[:150]}" for number, step in enumerate(self.trace)]
+        lines = [
+            f"{self.cast}: {len(self.violations)} broken",
+            describe(self.violations),
+            "",
+            "who did what:",
+        ]
+        lines += [
+            f"  {number:3} {step.actor:12} {step.did:40} {step.saw[:150]}"
+            for number, step in enumerate(self.trace)
+        ]
         numbers = ",".join(map(str, self.choices))
         lines += ["", f"replay: python -m tests.interleave.replay '{self.cast}' {numbers or '-'}"]
         return "\n".join(lines)

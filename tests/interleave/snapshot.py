@@ -109,11 +109,13 @@ select min(at) as at from (
     union all select $1 from inbound_message m join inbound_message t on t.external_id = m.target_external_id
         where m.target_pending
     union all select $1 from orphan_status s join outbound_message o on o.external_id = s.external_id
-    union all select e.not_after + interval '10.001 seconds' from effect e join conversation c on c.id = e.conversation_id
+    union all select e.not_after + interval '10.001 seconds'
+        from effect e join conversation c on c.id = e.conversation_id
         where e.state = 'started' and c.authority_state = 'HANDOFF_PENDING' and c.authority_owner is not null
             and e.told_at is null
     union all select $1 from conversation c
-        where c.authority_state = 'HANDOFF_PENDING' and (c.authority_owner is not null or c.authority_reason = 'device_reply')
+        where c.authority_state = 'HANDOFF_PENDING'
+            and (c.authority_owner is not null or c.authority_reason = 'device_reply')
             and not exists (select from outbound_message o where o.conversation_id = c.id and o.state = 'sending')
             and not exists (select from effect e where e.conversation_id = c.id and e.state = 'started'
                 and e.told_at is null and e.turn_id is not null and e.not_after + interval '10 seconds' > $1)

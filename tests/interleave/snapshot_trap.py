@@ -23,7 +23,8 @@ update conversation set arrival_count = arrival_count + 1, turn_due_at = $2::tim
 where id = $1::uuid;
 
 -- name: lock_and_read
-select c.arrival_count, (select count(*) from inbound_message m where m.conversation_id = c.id and m.state = 'open') as open_count
+select c.arrival_count,
+    (select count(*) from inbound_message m where m.conversation_id = c.id and m.state = 'open') as open_count
 from conversation c where c.id = $1::uuid for update of c;
 
 -- name: lock
@@ -59,7 +60,9 @@ async def _decides_in_two(world: World, runtime: Runtime, seat: Seat) -> None:
 
 def _compare(world: World, arrivals: int, opened: int) -> None:
     if arrivals != opened:
-        world.record.violations.append(f"the trap: {arrivals} arrivals are counted, {opened} messages were read")
+        world.record.violations.append(
+            f"the trap: {arrivals} arrivals are counted, {opened} messages were read"
+        )
 
 
 def _cast(name: str, decides: object) -> Cast:

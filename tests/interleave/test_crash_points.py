@@ -1,4 +1,5 @@
-"""Killed before and after every statement and every call of the main stories: another process carries on from the rows."""
+# ruff: noqa: E501  # A table.
+"""Killed before and after every statement and call of the main stories, another process carries on from the rows."""
 
 from __future__ import annotations
 
@@ -39,7 +40,12 @@ WORKER = Actor(name="worker", script=worker(2, renews=True), when=turn_due)
 DISPATCHER = Actor(name="dispatcher", script=dispatcher(3), when=outbox_due)
 ANSWERS = (WORKER, DISPATCHER)
 WAITING_DISPATCHER = Actor(name="dispatcher", script=dispatcher(sends_when=is_owned), when=outbox_due)
-TRIAGED = (Actor(name="triage", script=triager(), when=triage_due), DISPATCHER, Actor(name="clock", script=clock(5.0)), WORKER)
+TRIAGED = (
+    Actor(name="triage", script=triager(), when=triage_due),
+    DISPATCHER,
+    Actor(name="clock", script=clock(5.0)),
+    WORKER,
+)
 
 STORIES: tuple[Cast, ...] = (
     Cast(name="burst", before=operators,

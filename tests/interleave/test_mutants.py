@@ -32,7 +32,9 @@ async def test_a_missing_check_is_seen(theatre: Theatre, mutant: Mutant) -> None
             await theatre.restore(None)
             await theatre.execute(mutant.ddl[1])
     proof.count(mutants=1, mutants_killed=1 if found.failures else 0)
-    seen = f"after {found.runs} schedules: {found.failures[0].violations[0]}" if found.failures else "survived"
+    seen = (
+        f"after {found.runs} schedules: {found.failures[0].violations[0]}" if found.failures else "survived"
+    )
     proof.note("killed_by", {mutant.name: f"{mutant.level}, {mutant.cast}, {seen}"})
 
     assert found.failures, f"{mutant.name}: {found.runs} schedules of {mutant.cast} saw nothing"

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # A table.
 """The orders of events that were named before any was searched for: each has its invariant and its test.
 
 Most are told as stories in tests/perform; this table says which, fails when one goes away, and tells those that
@@ -98,7 +99,9 @@ def test_a_named_scenario_has_its_story_and_its_cast(scenario: str) -> None:
     assert cast is None or cast in BY_NAME
 
 
-async def test_a_confirmation_that_comes_after_its_retry_has_begun(database: Database, owner: Connection) -> None:
+async def test_a_confirmation_that_comes_after_its_retry_has_begun(
+    database: Database, owner: Connection
+) -> None:
     """The first attempt's late yes is recorded, and the second, on the wire, ends by its own outcome (I3)."""
     stage = Stage(database, owner, {"outbox": {"after_uncertain": "retry_once"}})
     await stage.customer("oi")
@@ -116,7 +119,10 @@ async def test_a_confirmation_that_comes_after_its_retry_has_begun(database: Dat
     await stage.after(600.0)
 
     assert during == ["sending"]
-    assert [row["outcome"] for row in await stage.rows("attempt", "attempt, outcome")] == ["accepted", "unknown"]
+    assert [row["outcome"] for row in await stage.rows("attempt", "attempt, outcome")] == [
+        "accepted",
+        "unknown",
+    ]
     assert len(await stage.rows("outbound_message")) == 1
 
 

@@ -7,13 +7,19 @@ from dataclasses import replace
 import pytest
 
 from tests import proof
+from tests.interleave.casts import Script
 from tests.interleave.pairs import PAIRS, SCENES
 from tests.interleave.search import explore
 from tests.interleave.snapshot_trap import TRAP, TRAP_MENDED
 from tests.interleave.theatre import Theatre
-from tests.interleave.world import Actor
+from tests.interleave.world import Actor, Cast
 
 RUNS_MAX = 5000
+
+
+def _with_third(cast: Cast, name: str, script: Script) -> Cast:
+    third = Actor(name=f"{name} 3", script=script)
+    return replace(cast, name=f"{cast.name} and {name}", actors=(*cast.actors, third))
 
 
 async def test_the_snapshot_trap_is_seen_at_statement_level_only(theatre: Theatre) -> None:
@@ -39,11 +45,7 @@ async def test_no_two_transactions_break_a_promise(theatre: Theatre, scene: str,
     casts = [(cast, RUNS_MAX) for cast in pairs]
     if is_long:
         acts = SCENES[scene][1]
-        casts += [
-            (replace(cast, name=f"{cast.name} and {third}", actors=(*cast.actors, Actor(name=f"{third} 3", script=acts[third]))), RUNS_MAX)
-            for cast in pairs
-            for third in acts
-        ]  # fmt: skip
+        casts += [(_with_third(cast, third, acts[third]), RUNS_MAX) for cast in pairs for third in acts]
     for cast, runs_max in casts:
         found = await explore(theatre, cast, runs_max=runs_max)
         proof.count(schedules=found.runs, states=len(found.states), statement_schedules=found.runs)

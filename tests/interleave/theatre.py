@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import asyncpg
 
 from onevoice.telemetry import Telemetry
-from tests.invariants import find_violations
 from tests.interleave.gates import GatedDatabase, Seat
 from tests.interleave.snapshot import ALL_ROWS, FACTS, HASH_AND_RULES, MONITOR, NEXT_DUE
+from tests.invariants import find_violations
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
@@ -41,7 +41,7 @@ begin
 end $body$
 """
 _NOTHING = json.dumps({"sequences": {name: [1, False] for name in _SEQUENCES}})
-_SNAPSHOT = "select jsonb_build_object({})::text".format(  # noqa: S608
+_SNAPSHOT = "select jsonb_build_object({})::text".format(
     ", ".join(
         [
             *(f"'{table}', (select jsonb_agg(to_jsonb(t)) from {table} t)" for table in TABLES),  # noqa: S608

@@ -22,6 +22,7 @@ from onevoice.testing.manual_clock import START
 from onevoice.vocabulary import AccountId, ChannelName
 from tests.interleave.choices import Choices, Pruned
 from tests.interleave.gates import TRANSACTION, Facts, Guard, Seat, StepClock
+from tests.interleave.memory import Memory, Moment
 from tests.interleave.ports import GatedAgent, GatedChannel, GatedDecider, Record, Seen
 from tests.interleave.theatre import Theatre
 
@@ -72,34 +73,6 @@ class Step:
     saw: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """The durable state before one step, and how much every seat had been answered by then."""
-
-    step_count: int
-    choice_count: int
-    snapshot: str
-    result_counts: dict[str, int]
-
-
-@dataclass(slots=True)
-class Memory:
-    """What an earlier run of the same beginning has learned: its statements' rows need not be asked for again.
-
-    Only for steps of one transaction: in the middle of one there is no state that could be put back.
-    """
-
-    moments: list[Moment] = field(default_factory=list[Moment])
-    results: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
-    facts: list[Facts] = field(default_factory=list[Facts])
-
-    def recall(self, choice_count: int) -> Moment | None:
-        """The latest moment at which no more than so many choices had been made; forgets the later ones."""
-        while self.moments and self.moments[-1].choice_count > choice_count:
-            self.moments.pop()
-        return self.moments[-1] if self.moments else None
-
-
 @cache
 def _settings(described: str) -> Settings:
     return Settings.model_validate(eval(described))  # noqa: S307  # Our own dict's repr, as a key of the cache.
@@ -138,7 +111,9 @@ class World:
         self._crashes = 0
         self._series = 0
         self._memory = memory
-        self._moment = self._memory.recall(max(0, len(choices.given) - 1)) if self._memory is not None else None
+        self._moment = (
+            self._memory.recall(max(0, len(choices.given) - 1)) if self._memory is not None else None
+        )
         self._house: Seat | None = None
 
     @property
@@ -169,7 +144,9 @@ class World:
             )
         )
         if is_ai and not self.is_known and await self.theatre.value(_VOICE):
-            self.record.violations.append(f"I1: the AI spoke after the takeover was confirmed: {delivery.key}")
+            self.record.violations.append(
+                f"I1: the AI spoke after the takeover was confirmed: {delivery.key}"
+            )
 
     async def effect_begins(self, what: str) -> None:
         self.record.performed.append(what)
@@ -239,14 +216,14 @@ class World:
         ready = await self._ready()
         if not ready:
             return any(seat.is_blocked for _, seat in self._seats)
-        options: list[tuple[Actor, Seat, bool]] = [(actor, seat, False) for actor, seat in ready]
+        options = [(seat, False) for _, seat in ready]
         bound = self.cast.preemptions_max
         if bound is not None and self._preemptions >= bound and ready[0][1] is self._last:
             options = options[:1]
         if self._crashes < self.cast.crashes_max:
-            options += [(actor, seat, True) for actor, seat in ready if actor.is_mortal]
+            options += [(seat, True) for actor, seat in ready if actor.is_mortal]
         await self._remember(len(options))
-        actor, seat, dies = options[self.choices.choose(len(options))]
+        seat, dies = options[self.choices.choose(len(options))]
         self.step_count += 1
         if dies or self.step_count - 1 == self._crash_at:
             await self._crash(seat)
@@ -272,7 +249,7 @@ class World:
         # In the middle of transactions there is no state that could be put back, but before the first of them.
         if self._memory is not None and (self.cast.level == TRANSACTION or self.step_count == 0):
             self._memory.moments.append(self._this_moment(snapshot))
-        if self._seen_states is None or option_count < 2:  # noqa: PLR2004  # No choice, no branch to prune.
+        if self._seen_states is None or option_count < 2:  # No choice, no branch to prune.
             return
         last = self._last.name if self._last is not None and self.cast.preemptions_max is not None else ""
         state = (
@@ -314,7 +291,9 @@ class World:
         await self.theatre.restore(moment.snapshot)
         for seat in self._all_seats():
             if seat.known_results:
-                raise AssertionError(f"{seat.name} did not repeat what it did before: the run is not deterministic")
+                raise AssertionError(
+                    f"{seat.name} did not repeat what it did before: the run is not deterministic"
+                )
             seat.known_results = None
         self._moment = None
 
@@ -344,7 +323,9 @@ class World:
         label, seat.last_seen = seat.label, ""
         seat.release()
         await self._until_settled(seat)
-        self.trace.append(Step(actor=seat.name, did=label, saw="(waits)" if seat.is_blocked else seat.last_seen))
+        self.trace.append(
+            Step(actor=seat.name, did=label, saw="(waits)" if seat.is_blocked else seat.last_seen)
+        )
         self._note_error(seat)
 
     def _note_error(self, seat: Seat) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
+import random  # noqa: TID251  # Seeded, repeatable.
 import signal
 from collections import Counter
 from dataclasses import dataclass, field
@@ -35,8 +35,9 @@ SECTIONS = {
 QUIET_SECONDS_MAX = 90.0
 
 _LEFT = """
-select (select count(*) from inbound_message m join conversation c on c.account_id = m.account_id
-            and c.id = m.conversation_id where m.state = 'claimed' or (m.state = 'open' and c.authority_state = 'AI_ACTIVE'))
+select (select count(*) from inbound_message m
+        join conversation c on c.account_id = m.account_id and c.id = m.conversation_id
+        where m.state = 'claimed' or (m.state = 'open' and c.authority_state = 'AI_ACTIVE'))
     + (select count(*) from outbound_message where state in ('due', 'sending', 'uncertain'))
     + (select count(*) from turn where state = 'running')
     + (select count(*) from conversation where authority_state = 'HANDOFF_PENDING' and authority_owner is not null)
@@ -77,7 +78,11 @@ class Battle:
         self._is_over = False
 
     async def start(self, *, servers: int) -> None:
-        configure(self._folder, graph_url=self._graph.url, sections={**SECTIONS, "database": {"url": self._postgres.dsn}})
+        configure(
+            self._folder,
+            graph_url=self._graph.url,
+            sections={**SECTIONS, "database": {"url": self._postgres.dsn}},
+        )
         for place in range(servers):
             await self._serve(place)
 
@@ -118,7 +123,7 @@ class Battle:
                 async with asyncio.timeout(4.0):
                     found = await door.conversations(contact)
                     if found:
-                        answer = await door._http.post(  # noqa: SLF001  # The door has no commands of its own.
+                        answer = await door._http.post(  # The door has no commands of its own.
                             f"/api/v1/conversations/{found[0]['id']}/take",
                             headers={"authorization": f"Bearer {API_TOKEN}"},
                         )
@@ -132,7 +137,7 @@ class Battle:
             for number in range(messages):
                 await self.write(contact, number)
                 await pause(self._luck.uniform(0.05, 1.5))
-            if self._luck.random() < 0.3:  # noqa: PLR2004
+            if self._luck.random() < 0.3:
                 await self.take(contact)
 
         await asyncio.gather(*(one(contact) for contact in contacts))
@@ -233,7 +238,8 @@ class Battle:
 
     async def _keys(self, connection: Connection) -> list[Seen]:
         known: dict[str, Any] = {
-            str(row["id"]): row["key"] for row in await connection.fetch("select id, key from outbound_message")
+            str(row["id"]): row["key"]
+            for row in await connection.fetch("select id, key from outbound_message")
         }
         found: list[Seen] = []
         for message in self._graph.messages:

@@ -14,8 +14,8 @@ import pytest
 
 from onevoice.testing import LoopbackGraph
 from tests import proof
-from tests.prove.battle import Battle
 from tests.process.test_database_away import PrivateServer
+from tests.prove.battle import Battle
 
 IS_LONG = os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
 ROUNDS = 60 if IS_LONG else 1
