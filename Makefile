@@ -64,6 +64,7 @@ bench: setup-dev ## Measure it: medians of several short runs, beside the machin
 
 prove: setup-dev ## The long proof: hours of schedules, crashes and faults (PROVE_JOBS=2); writes build/proof.json.
 	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(PROVE_JOBS) --dist loadgroup --timeout 0 tests/interleave tests/fuzz tests/prove
+	@$(BIN)/uv pip install --quiet atheris || echo "atheris cannot be installed here"
 	$(BIN)/python -m tests.fuzz.coverage_guided
 
 lock: setup-dev ## Pin every dependency anew after a change in pyproject.toml (UPGRADE=--upgrade takes newer ones).

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import onevoice
-from onevoice.errors import WriteRefused
+from onevoice.errors import EffectSettled, WriteRefused
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.effect.perform import authorise, finish
 from onevoice.ports.writes import WriteCall
@@ -76,7 +76,7 @@ async def test_after_a_takeover_it_neither_writes_nor_speaks(stage: Stage, text:
         await hostile.refund(text, confirm=True)
         return hostile.lie(text)
 
-    stage.agent.propose = propose  # type: ignore[method-assign]  # The stand-in's own answer is not asked for.
+    stage.agent.propose = propose
     await stage.answer(turn)
     await stage.after(60.0)
 
@@ -99,7 +99,7 @@ async def test_it_writes_nothing_for_words_that_were_overtaken(stage: Stage, tex
         await hostile.refund(text)
         return hostile.lie(text)
 
-    stage.agent.propose = propose  # type: ignore[method-assign]
+    stage.agent.propose = propose
     verdict = await stage.answer(turn)
 
     proof.count(fuzz_inputs=1)
@@ -132,7 +132,7 @@ async def test_equal_calls_are_one_call_however_often_it_asks(stage: Stage) -> N
             await hostile.refund("cancela")
         return hostile.lie("cancela")
 
-    stage.agent.propose = propose  # type: ignore[method-assign]
+    stage.agent.propose = propose
     await stage.run()
 
     proof.count(fuzz_inputs=20)
@@ -148,6 +148,6 @@ async def test_it_cannot_change_an_outcome_that_is_recorded(stage: Stage) -> Non
     given = await authorise(stage.runtime, turn.id, WriteCall(tool="book", args={}), account=key.account)
     assert given.effect is not None
     await finish(stage.runtime, key.account, given.effect, state=EffectState.FAILED, result="no")
-    with pytest.raises(onevoice.errors.EffectSettled):
+    with pytest.raises(EffectSettled):
         await finish(stage.runtime, key.account, given.effect, state=EffectState.DONE, result="yes")
     proof.count(fuzz_inputs=1)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from httpx2 import ASGITransport, AsyncClient
@@ -62,7 +62,8 @@ MESSAGES = st.fixed_dictionaries(
 
 def wrapped(value: Any) -> bytes:
     if isinstance(value, dict):
-        value = {"messaging_product": "whatsapp", "metadata": {"phone_number_id": ROUTE}, **value}
+        given = cast("dict[str, object]", value)
+        value = {"messaging_product": "whatsapp", "metadata": {"phone_number_id": ROUTE}, **given}
     body = {
         "object": "whatsapp_business_account",
         "entry": [{"id": "1", "changes": [{"field": "messages", "value": value}]}],
@@ -101,7 +102,7 @@ async def door(database: Database) -> AsyncIterator[AsyncClient]:
     database=None,
     derandomize=True,
     phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=tuple(HealthCheck),
 )
 @given(bodies=st.lists(BODIES, min_size=BODIES_PER_CALL, max_size=BODIES_PER_CALL))
 async def test_no_body_breaks_the_door(door: AsyncClient, bodies: list[bytes]) -> None:

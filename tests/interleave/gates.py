@@ -199,7 +199,7 @@ class GatedDatabase(Database):
     def backend_pid(self) -> int | None:
         """The server process of its only connection."""
         pool = self._connections
-        for connection in (*pool._used, *pool._idle):  # The seam of the tests, not of the product.
+        for connection in (*pool._used, *pool._idle):  # pyright: ignore[reportPrivateUsage]  # The seam of the tests, not of the product.
             if not connection.is_closed():
                 return connection.get_server_pid()
         return None

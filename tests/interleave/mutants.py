@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -118,6 +118,10 @@ def _take_whoever_holds(authority: Any, request: Any) -> Any:
     return decision
 
 
+def _never_past(_clock: object, _deadline: float) -> bool:
+    return False
+
+
 def _never_void(_conversation: Any, *, arrivals_asked: int) -> None:
     return None
 
@@ -199,7 +203,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(name="missing evidence resolves a send", invariant="I1", level=LEVEL_TRANSACTION, cast="in flight",
            apply=_eager_sweep),
     Mutant(name="the sender does not look at its deadline", invariant="I1", level=LEVEL_TRANSACTION,
-           cast="in flight", apply=function("tests.interleave.ports:is_past", lambda _clock, _deadline: False)),
+           cast="in flight", apply=function("tests.interleave.ports:is_past", _never_past)),
     Mutant(name="nobody confirms a takeover", invariant="liveness", level=LEVEL_TRANSACTION, cast="in flight",
            apply=_no_confirmation),
     Mutant(name="no retry is forbidden after a takeover", invariant="I1", level=LEVEL_TRANSACTION,
@@ -255,7 +259,7 @@ MUTANTS: tuple[Mutant, ...] = (
 
 
 @contextmanager
-def applied(mutant: Mutant) -> Iterator[None]:
+def applied(mutant: Mutant) -> Generator[None]:
     monkeypatch = pytest.MonkeyPatch()
     try:
         mutant.apply(monkeypatch)

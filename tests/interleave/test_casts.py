@@ -13,9 +13,9 @@ from tests.interleave.search import Found, explore, replay, wander
 from tests.interleave.theatre import Theatre
 from tests.interleave.world import Cast
 
-RUNS = 1100
-WALKS = 150
-LONGER = 26
+RUNS = 600
+WALKS = 100
+LONGER = 40
 
 
 def count(found: Found) -> None:

@@ -123,7 +123,7 @@ class Battle:
                 async with asyncio.timeout(4.0):
                     found = await door.conversations(contact)
                     if found:
-                        answer = await door._http.post(  # The door has no commands of its own.
+                        answer = await door._http.post(  # pyright: ignore[reportPrivateUsage]  # The door has no commands of its own.
                             f"/api/v1/conversations/{found[0]['id']}/take",
                             headers={"authorization": f"Bearer {API_TOKEN}"},
                         )
