@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from onevoice.flow.authority.decide import Command
-from onevoice.flow.outbox.begin import begin_sends
+from onevoice.flow.outbox.begin import Begun, begin_sends
+from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.ports.channel import Accepted
 from onevoice.store.database import Database
 from onevoice.vocabulary import HandoffRequest, OutgoingMessage, Proposal
 from tests.perform.stage import Stage
@@ -45,3 +47,33 @@ async def test_an_operators_words_do_not_wait_for_a_takeover_that_nobody_asked_f
 
     assert (await stage.authority())[0] == "HANDOFF_PENDING"
     assert stage.sent == ["Oi, sou a Bia", "Um colega já vem."]
+
+
+async def test_a_failure_that_comes_before_its_acceptance_stays_a_failure(stage: Stage) -> None:
+    """The channel took it and told at once that it failed; the slower answer of the call says nothing newer (I2)."""
+    await stage.customer("oi")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    await stage.answer(turn)
+    (begun,) = await begin_sends(stage.runtime, limit=10)
+    await stage.webhook(_status(begun, "failed"))
+    await finish_sends(stage.runtime, [Finished(begun=begun, outcome=Accepted(external_id="x1"))])
+
+    assert await stage.states("outbound_message") == ["failed: channel_failed"]
+
+
+async def test_a_failed_status_is_the_outcome_of_an_attempt_whose_sender_is_gone(stage: Stage) -> None:
+    """Every attempt ends with an outcome, also one that nobody came back for (I3)."""
+    await stage.customer("oi")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    await stage.answer(turn)
+    (begun,) = await begin_sends(stage.runtime, limit=10)
+    await stage.webhook(_status(begun, "failed"))
+    await stage.after(600.0)
+
+    assert [row["outcome"] for row in await stage.rows("attempt")] == ["refused"]
+
+
+def _status(begun: Begun, status: str) -> dict[str, object]:
+    return {"id": "x1", "status": status, "correlation_id": begun.delivery.correlation_id}

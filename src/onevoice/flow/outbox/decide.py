@@ -55,6 +55,7 @@ class Message:
     attempt_count: int
     no_retry: bool
     external_id: str | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +172,11 @@ class Waits:
     jitter: float
 
 
-def is_resolved_by(state: OutboundState, outcome: Outcome) -> bool:
+def is_resolved_by(state: OutboundState, outcome: Outcome, *, reason: str | None = None) -> bool:
     """Whether the outcome of a message's latest attempt still tells something new: definite beats unknown.
 
     Acceptance is told at any time, also of a message that was given up or put back into the lane for want of
-    evidence: the customer has it.
+    evidence: the customer has it. Not so where the channel itself has said since, by ``reason``, that it failed.
     """
     match state:
         case OutboundState.SENDING:
@@ -184,9 +185,14 @@ def is_resolved_by(state: OutboundState, outcome: Outcome) -> bool:
             ambiguous = isinstance(outcome, Refused) and outcome.error.action is ErrorAction.UNKNOWN
             return not isinstance(outcome, OutcomeUnknown) and not ambiguous
         case OutboundState.DUE | OutboundState.PARKED | OutboundState.FAILED | OutboundState.REVOKED:
-            return isinstance(outcome, Accepted)
+            return isinstance(outcome, Accepted) and not _was_refused_since(reason)
         case _:
             return False
+
+
+def _was_refused_since(reason: str | None) -> bool:
+    """A status overtook the answer of its own call: the failure it tells of is the newer word."""
+    return reason is not None and (reason.startswith("channel_") or reason == "needs_template")
 
 
 def decide_finish(message: Message, outcome: Outcome, waits: Waits, *, pair_slow_count: int) -> After:

@@ -94,7 +94,9 @@ def _decide(
     locked: Mapping[ConversationKey, Conversation],
 ) -> Change | None:
     message = messages[done.begun.message.id]
-    if message.attempt_count != done.begun.attempt or not is_resolved_by(message.state, done.outcome):
+    if message.attempt_count != done.begun.attempt or not is_resolved_by(
+        message.state, done.outcome, reason=message.reason
+    ):
         return None
     after = decide_finish(
         message,

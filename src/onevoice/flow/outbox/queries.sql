@@ -11,7 +11,7 @@ for update of c skip locked;
 -- The first due message of each locked lane, unless something is on the wire; an uncertain one blocks its own author.
 select o.account_id, o.conversation_id, o.id, o.channel, o.author, o.turn_id, o.key, o.part, o.text, o.state,
     o.authority_version, o.arrivals_seen, o.wrote, o.due_at, o.hold_try_count, o.attempt_count, o.no_retry,
-    o.external_id, h.kind as channel_kind, h.paused_at is not null as channel_paused, h.slow_until,
+    o.external_id, o.reason, h.kind as channel_kind, h.paused_at is not null as channel_paused, h.slow_until,
     (select coalesce($1::timestamptz, clock_timestamp())) as now
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 cross join lateral (
@@ -79,7 +79,7 @@ where c.account_id = w.account_id and c.id = w.id;
 -- Under the lock of their conversations.
 select o.account_id, o.conversation_id, o.id, o.channel, o.author, o.turn_id, o.key, o.part, o.text, o.state,
     o.authority_version, o.arrivals_seen, o.wrote, o.due_at, o.hold_try_count, o.attempt_count, o.no_retry,
-    o.external_id, o.not_after, o.uncertain_until, (select coalesce($1::timestamptz, clock_timestamp())) as now
+    o.external_id, o.reason, o.not_after, o.uncertain_until, (select coalesce($1::timestamptz, clock_timestamp())) as now
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 join outbound_message o on o.account_id = wanted.account_id and o.id = wanted.id;
 

@@ -73,11 +73,12 @@ cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 where o.account_id = w.account_id and o.id = w.id;
 
 -- name: resolve_attempts
--- Evidence is definite: it beats an unknown outcome of the attempt it names.
+-- Evidence is definite, acceptance and failure: it beats an unknown outcome of the attempt it names.
 update attempt a
-set outcome = 'accepted', external_id = w.external_id,
+set outcome = w.outcome, external_id = w.external_id, error_code = w.error_code, error_detail = w.error_detail,
     finished_at = coalesce(a.finished_at, (select coalesce($1::timestamptz, clock_timestamp())))
-from unnest($2::text[], $3::uuid[], $4::integer[], $5::text[]) as w (account_id, outbound_id, attempt, external_id)
+from unnest($2::text[], $3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[])
+    as w (account_id, outbound_id, attempt, external_id, outcome, error_code, error_detail)
 where a.account_id = w.account_id and a.outbound_id = w.outbound_id and a.attempt = w.attempt
     and (a.outcome is null or a.outcome in ('unknown', 'expired'));
 

@@ -258,15 +258,7 @@ async def _save(runtime: Runtime, transaction: Transaction, progress: Sequence[P
         [(current.times or {}).get("delivered") for current in progress],
         [(current.times or {}).get("read") for current in progress],
     )
-    accepted = [current for current in progress if current.state in ACCEPTED and current.attempt]
-    await transaction.execute(
-        SQL["resolve_attempts"],
-        now,
-        [current.key.account for current in accepted],
-        [current.message for current in accepted],
-        [current.attempt for current in accepted],
-        [current.external_id for current in accepted],
-    )
+    await _resolve_attempts(runtime, transaction, progress)
     began = [
         (current.key, current.message)
         for current in progress
@@ -283,6 +275,32 @@ async def _save(runtime: Runtime, transaction: Transaction, progress: Sequence[P
     ended = [(c.key, c.message) for c in moved if c.state in (OutboundState.FAILED, OutboundState.PARKED)]
     parked = await drop_later_parts(runtime, transaction, ended)
     await record_outbound(runtime, transaction, [*map(_as_row, moved), *parked])
+
+
+async def _resolve_attempts(runtime: Runtime, transaction: Transaction, progress: Sequence[Progress]) -> None:
+    """An attempt whose sender never came back ends by what the channel says of it."""
+    resolved = [
+        (current, current.attempt, "accepted")
+        for current in progress
+        if current.state in ACCEPTED and current.attempt
+    ]
+    resolved += [
+        (current, current.standing.attempt_count, "refused")
+        for current in progress
+        if current.reception is not None and current.state not in ACCEPTED
+    ]
+    errors = [current.error if outcome == "refused" else None for current, _, outcome in resolved]
+    await transaction.execute(
+        SQL["resolve_attempts"],
+        runtime.clock.now(),
+        [current.key.account for current, _, _ in resolved],
+        [current.message for current, _, _ in resolved],
+        [attempt for _, attempt, _ in resolved],
+        [current.external_id for current, _, _ in resolved],
+        [outcome for _, _, outcome in resolved],
+        [error.code if error else None for error in errors],
+        [error.detail if error else None for error in errors],
+    )
 
 
 def _as_row(current: Progress) -> dict[str, object]:
