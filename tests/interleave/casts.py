@@ -47,6 +47,15 @@ def is_running(facts: Facts) -> bool:
     return bool(facts["running"])
 
 
+def is_answered(facts: Facts) -> bool:
+    """The AI has said something, or has given the conversation away."""
+    return bool(facts["sent"]) or facts["authority"] != "AI_ACTIVE"
+
+
+def has_sent(facts: Facts) -> bool:
+    return bool(facts["sent"])
+
+
 def is_owned(facts: Facts) -> bool:
     return bool(facts["owned"])
 

@@ -214,7 +214,7 @@ MUTANTS: tuple[Mutant, ...] = (
            cast="triage", apply=function("onevoice.flow.outbox.begin:decide_begin", _begin_without_triage)),
     Mutant(name="a decision stands although newer messages came", invariant="triage", level=LEVEL_TRANSACTION,
            cast="hold ladder", apply=function("onevoice.flow.triage.perform:find_void_reason", _never_void)),
-    Mutant(name="triage drops what has begun", invariant="I3", level=LEVEL_TRANSACTION, cast="parts",
+    Mutant(name="triage drops what has begun", invariant="I3", level=LEVEL_TRANSACTION, cast="parts overtaken",
            apply=together(
                function("onevoice.flow.triage.perform:bound", _unbounded),
                function("onevoice.flow.triage.perform:decide_without_asking", lambda *_, **__: None))),

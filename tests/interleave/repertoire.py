@@ -10,7 +10,9 @@ from tests.interleave.casts import (
     clock,
     customer,
     dispatcher,
+    has_sent,
     human_holds,
+    is_answered,
     is_owned,
     is_running,
     is_sending,
@@ -207,9 +209,15 @@ GOODBYE = Cast(
     actors=(
         MORTAL_WORKER,
         MORTAL_DISPATCHER,
-        Actor(name="bia", script=operator("bia", Command.TAKE, "from bia", Command.RELEASE)),
+        Actor(
+            name="bia", script=operator("bia", Command.TAKE, "from bia", Command.RELEASE), when=is_answered
+        ),
         WRITES_AGAIN,
-        Actor(name="caio", script=operator("caio", Command.SUSPEND, Command.RESUME, is_admin=True)),
+        Actor(
+            name="caio",
+            script=operator("caio", Command.SUSPEND, Command.RESUME, is_admin=True),
+            when=is_owned,
+        ),
     ),
     moods=("goodbye", "answers", "silent", "fails"),
     crashes_max=1,
@@ -300,8 +308,27 @@ IN_FLIGHT = Cast(
     outcomes=("accepted", "refused", "timed out but delivered"),
 )
 
+MOODS = Cast(
+    name="moods",
+    before=message_due,
+    actors=(WORKER, DISPATCHER, Actor(name="bia", script=operator("bia", Command.TAKE), when=is_answered)),
+    moods=("answers", "goodbye", "silent", "fails", "parts", "writes"),
+)
+PARTS_OVERTAKEN = Cast(
+    name="parts overtaken",
+    before=reply_sealed,
+    actors=(
+        DISPATCHER,
+        Actor(name="customer", script=customer("m2"), when=has_sent),
+        Actor(name="triage", script=triager(), when=triage_due),
+        WORKER,
+    ),
+    moods=("parts",),
+    decisions=("merge", "cancel_first"),
+)
+
 CASTS: tuple[Cast, ...] = (
-    IN_FLIGHT, WINDOW, LONG_BURST, AT_ONCE, REPEATS,
+    MOODS, PARTS_OVERTAKEN, IN_FLIGHT, WINDOW, LONG_BURST, AT_ONCE, REPEATS,
     SMALL, BURST, TAKEOVER, DUPLICATE, CHANNEL, TRIAGE, LADDER, TWO_OPERATORS, LEASE, WRITES, DEVICE, PARTS, GOODBYE,
     EDITS, PENDING, replace(BURST, name="burst enqueued", settings={"turns": {"while_running": "enqueue"}}),
     replace(BURST, name="burst triaged", settings={"turns": {"while_running": "triage"}},

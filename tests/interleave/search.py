@@ -5,7 +5,7 @@ from __future__ import annotations
 import random  # noqa: TID251  # Seeded walks, repeatable.
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from onevoice.errors import OnevoiceError
 from tests.interleave.choices import Choices, Pruned
@@ -20,14 +20,14 @@ from tests.interleave.world import Cast, Step, World
 class Failure:
     """A schedule that broke a promise, with everything needed to see it again."""
 
-    cast: str
+    cast: Cast
     choices: list[int]
     violations: list[str]
     trace: list[Step]
 
     def __str__(self) -> str:
         lines = [
-            f"{self.cast}: {len(self.violations)} broken",
+            f"{self.cast.name}: {len(self.violations)} broken",
             describe(self.violations),
             "",
             "who did what:",
@@ -37,7 +37,9 @@ class Failure:
             for number, step in enumerate(self.trace)
         ]
         numbers = ",".join(map(str, self.choices))
-        lines += ["", f"replay: python -m tests.interleave.replay '{self.cast}' {numbers or '-'}"]
+        bound = "-" if self.cast.preemptions_max is None else str(self.cast.preemptions_max)
+        command = f"python -m tests.interleave.replay '{self.cast.name}' {numbers or '-'}"
+        lines += ["", f"replay: {command} {bound} {self.cast.crashes_max}"]
         return "\n".join(lines)
 
 
@@ -86,7 +88,7 @@ async def run_once(
         if world.faults:
             found.failures.append(
                 Failure(
-                    cast=cast.name,
+                    cast=cast,
                     choices=list(choices.made),
                     violations=world.faults,
                     trace=world.trace,
@@ -146,10 +148,12 @@ async def wander(
     theatre: Theatre, cast: Cast, *, runs: int, seed: int, stops_at_failure: bool = True
 ) -> Found:
     """Random walks; the same seed walks the same way."""
-    found, memory = Found(), Memory()
+    found, memories = Found(), (Memory(), Memory())
     for number in range(runs):
         choices = Choices(luck=random.Random(f"{seed}:{number}"))  # noqa: S311  # Repeatable, not secret.
-        await run_once(theatre, cast, choices, found=found, prunes=False, memory=memory)
+        # Half of them kill nobody: a walk that may kill at every step seldom gets far.
+        walker = cast if number % 2 else replace(cast, crashes_max=0)
+        await run_once(theatre, walker, choices, found=found, prunes=False, memory=memories[number % 2])
         if found.failures and stops_at_failure:
             break
     return found

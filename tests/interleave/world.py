@@ -288,6 +288,8 @@ class World:
             seat.known_results = known if count else None
 
     async def _go_live(self, moment: Moment) -> None:
+        if len(self.choices.made) != moment.choice_count:
+            raise AssertionError("the run did not come to the moment it was to go on from")
         await self.theatre.restore(moment.snapshot)
         for seat in self._all_seats():
             if seat.known_results:
