@@ -222,9 +222,11 @@ MUTANTS: tuple[Mutant, ...] = (
            apply=together(
                sql("turn", "end_turns", "and t.state = 'running'", ""),
                function("onevoice.flow.gate.perform:judge", _judge_without_state))),
+    Mutant(name="a lease is judged without the lock of its row", invariant="I4", level=LEVEL_STATEMENT,
+           cast="turn lost: abandon and renew", apply=sql("turn", "lock_turn", "for update of t", "")),
     Mutant(name="a lost lease is not read again under the lock", invariant="I4", level=LEVEL_STATEMENT,
            cast="turn lost: abandon and renew",
-           apply=sql("turn", "read_turns", "t.lease_until,", "t.started_at - interval '1 hour' as lease_until,")),
+           apply=sql("turn", "lock_turn", "t.lease_until,", "t.started_at - interval '1 hour' as lease_until,")),
     Mutant(name="a claim takes messages by a mark, not one by one", invariant="I2", level=LEVEL_TRANSACTION,
            cast="burst enqueued", apply=sql("gate", "answer_messages", "m.turn_id = w.turn_id and m.state = 'claimed'",
                                    "m.conversation_id = t.conversation_id and m.state in ('claimed', 'open')")),

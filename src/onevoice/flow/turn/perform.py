@@ -115,7 +115,7 @@ async def _abandon_one(runtime: Runtime, key: ConversationKey, turn: TurnId) -> 
     async with runtime.database.transaction("abandon_lost") as transaction:
         locked = await lock(transaction, [key], now=now)
         conversation = locked[key]
-        rows = await transaction.fetch(SQL["read_turns"], now, [key.account], [turn])
+        rows = await transaction.fetch(SQL["lock_turn"], now, key.account, turn)
         # Between the look and the lock the worker may have renewed or finished: only the locked row counts.
         if not rows or rows[0]["state"] != "running" or rows[0]["lease_until"] >= rows[0]["now"]:
             return

@@ -95,6 +95,13 @@ select t.account_id, t.id, t.conversation_id, t.state, t.reason, t.attempt, t.au
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 join turn t on t.account_id = wanted.account_id and t.id = wanted.id;
 
+-- name: lock_turn
+-- Leases are renewed without the conversation's lock: the turn's own row is locked before its lease is judged.
+select t.state, t.lease_until, (select coalesce($1::timestamptz, clock_timestamp())) as now
+from turn t
+where t.account_id = $2::text and t.id = $3::uuid
+for update of t;
+
 -- name: end_turns
 -- Only a running turn ends, and only once; the reason is kept for whoever returns late.
 update turn t
