@@ -43,6 +43,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder)
 
 
+# Real processes, browsers and real time: on a busy machine a bound can be missed once. What fails again and again is a fault.
+IN_REAL_TIME = ("process", "prove", "console", "cli", "bench", "docs", "fuzz")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests that depend on the machine's speed more than one run; all others have one."""
+    here = Path(__file__).parent
+    for item in items:
+        folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
+        if folder in IN_REAL_TIME:
+            item.add_marker(pytest.mark.flaky(reruns=2))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a process of pytest-xdist where the run's folder is."""
