@@ -43,7 +43,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder)
 
 
-# Real processes, browsers and real time: on a busy machine a bound can be missed once. What fails again and again is a fault.
+# Real processes, browsers and real time: a busy machine misses a bound now and then. What fails again is a fault.
 IN_REAL_TIME = ("process", "prove", "console", "cli", "bench", "docs", "fuzz")
 
 

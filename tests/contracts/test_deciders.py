@@ -43,5 +43,5 @@ async def test_an_answer_that_is_no_decision_is_an_error(tmp_path: Path) -> None
 def test_a_function_that_is_not_async_is_refused(tmp_path: Path) -> None:
     """The line names the key and what would be right."""
     (tmp_path / "sync_triage.py").write_text('def decide(request):\n    return "merge"\n')
-    with pytest.raises(ConfigurationError, match="triage.use.*async"):
+    with pytest.raises(ConfigurationError, match=r"triage\.use.*async"):
         load_decider("sync_triage:decide", tmp_path)

@@ -18,12 +18,12 @@ _CHILD = "child"
 
 
 def _fuzz() -> None:
-    import atheris  # noqa: PLC0415  # An optional dependency.
+    import atheris  # An optional dependency.
 
     fuzzer: Any = atheris
     with fuzzer.instrument_imports():
-        from onevoice.adapters.channels.whatsapp.parse import parse  # noqa: PLC0415  # Instrumented as it is loaded.
-        from onevoice.errors import BodyUnreadable  # noqa: PLC0415
+        from onevoice.adapters.channels.whatsapp.parse import parse  # Instrumented as it is loaded.
+        from onevoice.errors import BodyUnreadable
 
     def attempt(data: bytes) -> None:
         try:
@@ -38,12 +38,14 @@ def _fuzz() -> None:
 def main() -> None:
     """Fuzz in a process of its own, then add what it did to the proof."""
     if importlib.util.find_spec("atheris") is None:
-        sys.stdout.write("coverage-guided fuzzing is left out: atheris is not installed, `pip install atheris` adds it\n")
+        sys.stdout.write(
+            "coverage-guided fuzzing is left out: atheris is not installed, `pip install atheris` adds it\n"
+        )
         return
     if sys.argv[1:] == [_CHILD]:
         _fuzz()
         return
-    subprocess.run([sys.executable, "-m", "tests.fuzz.coverage_guided", _CHILD], check=True)  # noqa: S603
+    subprocess.run([sys.executable, "-m", "tests.fuzz.coverage_guided", _CHILD], check=True)
     figures = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
     figures["fuzz_inputs"] = figures.get("fuzz_inputs", 0) + RUNS
     PATH.parent.mkdir(exist_ok=True)

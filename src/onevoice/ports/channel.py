@@ -200,7 +200,7 @@ class Channel(Protocol):
     pair_seconds: float
     """Seconds after which one message of the burst's credit is back."""
     is_idempotent: bool
-    """Whether a second delivery of the same key has no second effect: then a lost attempt is simply made again."""
+    """Whether a second delivery of the same key has no second effect: a lost attempt is then made again."""
 
     def answer_verification(self, request: WebhookRequest) -> WebhookAnswer:
         """Answer the channel's GET that proves the URL is ours."""
@@ -211,7 +211,7 @@ class Channel(Protocol):
         ...
 
     def parse(self, body: bytes) -> Sequence[Item]:
-        """Every item of a verified body; raises ``errors.BodyUnreadable`` only when it is no JSON or nested too deep."""
+        """Every item of a verified body; raises ``errors.BodyUnreadable`` only for no JSON or too deep a nesting."""
         ...
 
     def split(self, text: str) -> Sequence[str]:
