@@ -4,13 +4,14 @@ PYTHON ?= python3
 JOBS ?= 2
 PROVE_JOBS ?= $(JOBS)
 BIN := .venv/bin
+PROOF := tests/interleave tests/fuzz tests/prove
 SOURCES := src tests $(wildcard bench examples)
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test test-quick test-server check fmt lint types arch coverage schema bench prove lock clean
+.PHONY: help setup setup-dev demo test proof test-quick test-server check fmt lint types arch coverage schema bench prove lock clean
 
 help: ## Print this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -24,8 +25,11 @@ setup-dev: setup
 demo: setup ## Run it: embedded PostgreSQL, webchat, console and an offline demo agent. Ctrl-C stops it.
 	@exec $(BIN)/onevoice demo
 
-test: setup-dev ## Run all tests (JOBS=2 processes).
-	$(BIN)/pytest -n $(JOBS)
+test: setup-dev ## Run all tests but the proof (JOBS=2 processes).
+	$(BIN)/pytest -n $(JOBS) $(addprefix --ignore=,$(PROOF))
+
+proof: setup-dev ## The short proof: minutes of schedules, crash points, mutants, faults and fuzzing; writes build/proof.json.
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup $(PROOF)
 
 test-quick: setup-dev ## Run the tests that need no database, in seconds.
 	$(BIN)/pytest tests/decide tests/architecture
@@ -63,7 +67,7 @@ bench: setup-dev ## Measure it: medians of several short runs, beside the machin
 	$(BIN)/python -m bench
 
 prove: setup-dev ## The long proof: hours of schedules, crashes and faults (PROVE_JOBS=2); writes build/proof.json.
-	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(PROVE_JOBS) --dist loadgroup --timeout 0 tests/interleave tests/fuzz tests/prove
+	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(PROVE_JOBS) --dist loadgroup --timeout 0 $(PROOF)
 	@$(BIN)/uv pip install --quiet atheris || echo "atheris cannot be installed here"
 	$(BIN)/python -m tests.fuzz.coverage_guided
 
