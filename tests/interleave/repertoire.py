@@ -308,6 +308,12 @@ IN_FLIGHT = Cast(
     outcomes=("accepted", "refused", "timed out but delivered"),
 )
 
+DECISIONS = Cast(
+    name="decisions",
+    before=reply_overtaken,
+    actors=(Actor(name="triage", script=triager(), when=triage_due), DISPATCHER, WORKER, TAKES),
+    decisions=("release_first", "cancel_first", "merge"),
+)
 MOODS = Cast(
     name="moods",
     before=message_due,
@@ -328,7 +334,7 @@ PARTS_OVERTAKEN = Cast(
 )
 
 CASTS: tuple[Cast, ...] = (
-    MOODS, PARTS_OVERTAKEN, IN_FLIGHT, WINDOW, LONG_BURST, AT_ONCE, REPEATS,
+    DECISIONS, MOODS, PARTS_OVERTAKEN, IN_FLIGHT, WINDOW, LONG_BURST, AT_ONCE, REPEATS,
     SMALL, BURST, TAKEOVER, DUPLICATE, CHANNEL, TRIAGE, LADDER, TWO_OPERATORS, LEASE, WRITES, DEVICE, PARTS, GOODBYE,
     EDITS, PENDING, replace(BURST, name="burst enqueued", settings={"turns": {"while_running": "enqueue"}}),
     replace(BURST, name="burst triaged", settings={"turns": {"while_running": "triage"}},

@@ -13,9 +13,9 @@ from tests.interleave.search import Found, explore, replay, wander
 from tests.interleave.theatre import Theatre
 from tests.interleave.world import Cast
 
-RUNS = 600
-WALKS = 100
-LONGER = 40
+RUNS = 350
+WALKS = 70
+LONGER = 60
 
 
 # A green run in which nothing happens proves nothing: each of these happened in some schedule of its cast.
@@ -27,7 +27,7 @@ HAPPENED: dict[str, tuple[str, ...]] = {
     "channel answers": ("channel accepted", "channel timed out but delivered", "channel timed out and lost",
                         "channel refused", "channel dropped", "channel window closed", "crash",
                         "ai message parked: needs_template", "ai message failed: channel_drop"),
-    "triage": ("triage release_first", "triage cancel_first", "triage merge", "ai message superseded: superseded",
+    "decisions": ("triage release_first", "triage cancel_first", "triage merge", "ai message superseded: superseded",
                "ai message cancelled: cancelled", "turn sealed: answered"),
     "lease": ("crash", "turn abandoned: lease_lost", "turn sealed: answered"),
     "two operators": ("authority HUMAN_ACTIVE to HUMAN_ACTIVE", "operator message revoked: authority_revoked",

@@ -32,6 +32,7 @@ from tests.interleave.casts import (
 )
 from tests.interleave.choices import Choices
 from tests.interleave.gates import STATEMENT
+from tests.interleave.memory import Memory
 from tests.interleave.search import Found, run_once
 from tests.interleave.theatre import Theatre
 from tests.interleave.world import Actor, Cast
@@ -87,13 +88,13 @@ STORIES: tuple[Cast, ...] = (
 async def test_killed_anywhere_another_process_carries_on(theatre: Theatre, story: Cast) -> None:
     """Every statement, commit and call is a place to die at; afterwards I1 to I7 hold and nothing is left undone."""
     cast = replace(story, level=STATEMENT)
-    found = Found()
-    undisturbed = await run_once(theatre, cast, Choices(), found=found, prunes=False)
+    found, memory = Found(), Memory()
+    undisturbed = await run_once(theatre, cast, Choices(), found=found, prunes=False, memory=memory)
     assert not found.failures, str(found.failures[0])
     points = undisturbed.step_count
 
     for crash_at in range(points):
-        await run_once(theatre, cast, Choices(), found=found, prunes=False, crash_at=crash_at)
+        await run_once(theatre, cast, Choices(), found=found, prunes=False, crash_at=crash_at, memory=memory)
         assert not found.failures, f"killed at point {crash_at} of {points}: {found.failures[0]}"
 
     proof.count(crash_points=points, schedules=points)

@@ -115,6 +115,8 @@ class World:
             self._memory.recall(max(0, len(choices.given) - 1)) if self._memory is not None else None
         )
         self._house: Seat | None = None
+        self._digest = ""
+        self._may_have_changed = True
 
     @property
     def is_known(self) -> bool:
@@ -244,16 +246,19 @@ class World:
     async def _remember(self, option_count: int) -> None:
         if self.choices.is_replaying:
             return
-        digest, broken, snapshot = await self.theatre.look(self.clock.instant)
-        self._note_broken(broken)
         # In the middle of transactions there is no state that could be put back, but before the first of them.
-        if self._memory is not None and (self.cast.level == TRANSACTION or self.step_count == 0):
-            self._memory.moments.append(self._this_moment(snapshot))
+        keeps = self._memory is not None and (self.cast.level == TRANSACTION or self.step_count == 0)
+        if self._may_have_changed or keeps:
+            self._digest, broken, snapshot = await self.theatre.look(self.clock.instant, keeps=keeps)
+            self._note_broken(broken)
+            self._may_have_changed = False
+            if self._memory is not None and keeps:
+                self._memory.moments.append(self._this_moment(snapshot))
         if self._seen_states is None or option_count < 2:  # No choice, no branch to prune.
             return
         last = self._last.name if self._last is not None and self.cast.preemptions_max is not None else ""
         state = (
-            digest,
+            self._digest,
             self.clock.instant,
             self.record.describe(),
             tuple(
@@ -323,6 +328,9 @@ class World:
     async def _take_turn(self, seat: Seat) -> None:
         self._last = seat
         label, seat.last_seen = seat.label, ""
+        # Inside a transaction nothing becomes durable before its commit; a statement of its own has no colon.
+        if self.cast.level == TRANSACTION or ": " not in label or label.endswith(": commit"):
+            self._may_have_changed = True
         seat.release()
         await self._until_settled(seat)
         self.trace.append(
@@ -359,6 +367,7 @@ class World:
     async def _look_at_blocked(self) -> None:
         for _, seat in self._seats:
             if seat.is_blocked:
+                self._may_have_changed = True
                 await self._until_settled(seat)
                 self._note_error(seat)
 
