@@ -32,7 +32,7 @@ from onevoice.ports.clock import Clock
 from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
-from onevoice.testing import RecordingChannel, ScriptedAgent, ScriptedDecider
+from onevoice.testing import MemoryMediaStore, RecordingChannel, ScriptedAgent, ScriptedDecider
 from onevoice.vocabulary import AccountId, ConversationId
 from tests.builders import Rows
 
@@ -133,6 +133,7 @@ async def console_site(
         agent=agent,
         decider=ScriptedDecider(),
         worker="test",
+        media=MemoryMediaStore(),
     )
     passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     worker = Worker(runtime)

@@ -19,6 +19,7 @@ from onevoice.adapters.channels.webchat import WebchatChannel
 from onevoice.adapters.channels.whatsapp import WhatsAppChannel
 from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.adapters.clock import SystemClock
+from onevoice.adapters.media.store import open_folder
 from onevoice.adapters.receiver import WebhookReceiver
 from onevoice.adapters.small_pools import SmallPools
 from onevoice.adapters.triage.module import load_decider
@@ -29,6 +30,7 @@ from onevoice.flow.runtime import Runtime
 from onevoice.ports.agent import Agent
 from onevoice.ports.channel import Channel
 from onevoice.ports.clock import Clock
+from onevoice.ports.media_store import MediaStore
 from onevoice.ports.receiver import Receiver
 from onevoice.ports.triage import Decider
 from onevoice.ports.writes import WriteCall
@@ -100,6 +102,7 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
             agent=agent,
             decider=build_decider(settings, telemetry),
             worker=f"{socket.gethostname()}:{os.getpid()}",
+            media=build_media_store(settings),
             receiver=build_receiver(settings, http=http),
             policies=build_policies(settings),
         )
@@ -132,6 +135,7 @@ async def open_command(settings: Settings) -> AsyncGenerator[Runtime]:
             agent=EchoAgent(),
             decider=_build_rules_decider(),
             worker=f"{socket.gethostname()}:{os.getpid()}",
+            media=build_media_store(settings),
             receiver=build_receiver(settings, http=http),
             policies=build_policies(settings),
         )
@@ -178,6 +182,11 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
             http=http,
         )
     return load_agent(use, settings.folder, burst_instructions=settings.agent.burst_instructions)
+
+
+def build_media_store(settings: Settings) -> MediaStore:
+    """The folder beside the embedded database."""
+    return open_folder(settings.database.data_dir / "media")
 
 
 def build_receiver(settings: Settings, *, http: httpx2.AsyncClient) -> Receiver | None:

@@ -60,6 +60,30 @@ class AgentError(OnevoiceError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class MediaUnavailable(OnevoiceError):
+    """A file cannot be had, stored or handed over.
+
+    ``reason`` is a short code for journal and metric; ``retry`` says whether trying again can help;
+    ``retry_after_seconds`` is the provider's own wait.
+    """
+
+    def __init__(self, reason: str, *, retry: bool = True, retry_after_seconds: float | None = None) -> None:
+        super().__init__(f"the file cannot be had: {reason}")
+        self.reason = reason
+        self.retry = retry
+        self.retry_after_seconds = retry_after_seconds
+
+
+class TranscriptionFailed(OnevoiceError):
+    """An audio was not transcribed; reason, retry and wait as of ``MediaUnavailable``."""
+
+    def __init__(self, reason: str, *, retry: bool = True, retry_after_seconds: float | None = None) -> None:
+        super().__init__(f"the audio was not transcribed: {reason}")
+        self.reason = reason
+        self.retry = retry
+        self.retry_after_seconds = retry_after_seconds
+
+
 class StatementFailed(OnevoiceError):
     """The database refused a statement; its transaction was rolled back.
 

@@ -20,6 +20,7 @@ TurnId = NewType("TurnId", UUID)
 OutboundId = NewType("OutboundId", UUID)
 EffectId = NewType("EffectId", UUID)
 OperatorId = NewType("OperatorId", UUID)
+MediaId = NewType("MediaId", UUID)
 
 
 class AuthorityState(StrEnum):
@@ -83,6 +84,33 @@ class EffectState(StrEnum):
     REFUSED = "refused"
     STARTED = "started"
     DONE = "done"
+    FAILED = "failed"
+
+
+class MediaKind(StrEnum):
+    """What a file is to the people who send it."""
+
+    IMAGE = "image"
+    AUDIO = "audio"
+    VIDEO = "video"
+    DOCUMENT = "document"
+    STICKER = "sticker"
+
+
+class MediaState(StrEnum):
+    """Where the bytes of a file are."""
+
+    WAITING = "waiting"  # To be downloaded from the channel.
+    STORED = "stored"
+    FAILED = "failed"  # Cannot be had, with a reason.
+
+
+class TranscriptionState(StrEnum):
+    """What became of an audio's words."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    SILENT = "silent"  # Nobody speaks in it.
     FAILED = "failed"
 
 
@@ -189,14 +217,34 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Media:
+    """A file that came with a message.
+
+    ``state`` is ``waiting`` or ``failed`` where the agent must do without it; ``reason`` says why. ``url`` is the path
+    it is served under. ``content`` are the bytes of a stored image, for an agent that takes images; else ``None``.
+    """
+
+    id: MediaId
+    kind: MediaKind
+    state: MediaState
+    reason: str | None = None
+    mime_type: str | None = None
+    filename: str | None = None
+    size_bytes: int | None = None
+    url: str | None = None
+    content: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BurstMessage:
-    """One inbound message as the agent sees it; ``text`` describes what is not text."""
+    """One inbound message as the agent sees it; ``text`` describes what is not text, and says what is missing of it."""
 
     id: MessageId
     type: str
     text: str | None
     at: datetime
     transcription: str | None = None
+    media: Media | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from onevoice.flow.runtime import Runtime
 from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
-from onevoice.testing import CountingChance, ManualClock, ScriptedAgent, ScriptedDecider
+from onevoice.testing import CountingChance, ManualClock, MemoryMediaStore, ScriptedAgent, ScriptedDecider
 from onevoice.vocabulary import AccountId, ChannelName
 from tests.wire.whatsapp.wire import ROUTE, SECRET
 
@@ -48,6 +48,7 @@ def open_door(database: Database, http: httpx2.AsyncClient) -> WebhookDoor:
         agent=ScriptedAgent(),
         decider=ScriptedDecider(),
         worker="fuzz",
+        media=MemoryMediaStore(),
     )
     return WebhookDoor(
         channels=runtime.channels,

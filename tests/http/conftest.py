@@ -23,7 +23,13 @@ from onevoice.flow.runtime import Runtime
 from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
-from onevoice.testing import CountingChance, RecordingChannel, ScriptedAgent, ScriptedDecider
+from onevoice.testing import (
+    CountingChance,
+    MemoryMediaStore,
+    RecordingChannel,
+    ScriptedAgent,
+    ScriptedDecider,
+)
 from onevoice.testing.manual_clock import ManualClock
 from onevoice.vocabulary import AccountId, OperatorId
 from tests.builders import Rows, new_id
@@ -166,6 +172,7 @@ def runtime(api_database: Database, clock: ManualClock, telemetry: Telemetry) ->
         agent=ScriptedAgent(),
         decider=ScriptedDecider(),
         worker="test",
+        media=MemoryMediaStore(),
     )
 
 

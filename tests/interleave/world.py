@@ -17,7 +17,7 @@ from onevoice.flow.inbound.perform import derive_conversation_id
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import Delivery
 from onevoice.settings import Settings
-from onevoice.testing import CountingChance
+from onevoice.testing import CountingChance, MemoryMediaStore
 from onevoice.testing.manual_clock import START
 from onevoice.vocabulary import AccountId, ChannelName
 from tests.interleave.choices import Choices, Pruned
@@ -169,6 +169,7 @@ class World:
             agent=GatedAgent(self, seat, self.cast.moods),
             decider=GatedDecider(self, seat, self.cast.decisions),
             worker=seat.name,
+            media=MemoryMediaStore(),
         )
 
     async def house(self) -> Runtime:

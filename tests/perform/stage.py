@@ -30,7 +30,14 @@ from onevoice.ports.channel import Delivery, Outcome, StatusItem
 from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
-from onevoice.testing import CountingChance, ManualClock, RecordingChannel, ScriptedAgent, ScriptedDecider
+from onevoice.testing import (
+    CountingChance,
+    ManualClock,
+    MemoryMediaStore,
+    RecordingChannel,
+    ScriptedAgent,
+    ScriptedDecider,
+)
 from onevoice.vocabulary import AccountId, ConversationId, OperatorId, OutboundState
 
 if TYPE_CHECKING:
@@ -61,6 +68,7 @@ class Stage:
             agent=self.agent,
             decider=self.decider,
             worker="test",
+            media=MemoryMediaStore(),
         )
         self.intake = Intake(self.runtime)
         self.verdicts: list[Verdict] = []

@@ -6,13 +6,14 @@ Parsing is pure and tolerant: it never raises for a shape it does not know, it r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from onevoice.vocabulary import AccountId, ChannelName, ErrorAction, StopAi
+from onevoice.vocabulary import AccountId, ChannelName, ErrorAction, MediaKind, StopAi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,30 @@ class ItemKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MediaRef:
+    """A file as a channel's webhook names it: what ``download`` needs, and what the bytes are checked against.
+
+    ``external_id`` is the channel's own id. ``mime_type`` is what the sender claims; ``sha256`` the raw digest.
+    ``filename`` is the customer's, as it came.
+    """
+
+    kind: MediaKind
+    external_id: str
+    mime_type: str | None = None
+    sha256: bytes | None = None
+    filename: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaStream:
+    """A file on its way in: its bytes in pieces, and what the channel says of it before the first one."""
+
+    chunks: AsyncIterator[bytes]
+    mime_type: str | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageItem:
     """One message of a customer.
 
@@ -57,6 +82,7 @@ class MessageItem:
     target_external_id: str | None = None
     reply_to_external_id: str | None = None
     route: str | None = None
+    media: MediaRef | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +227,8 @@ class Channel(Protocol):
     """Seconds after which one message of the burst's credit is back."""
     is_idempotent: bool
     """Whether a second delivery of the same key has no second effect: a lost attempt is then made again."""
+    working_seconds: float | None
+    """How long a sign of ``show_working`` stays; ``None``: the channel has no such sign, and it is not called."""
 
     def answer_verification(self, request: WebhookRequest) -> WebhookAnswer:
         """Answer the channel's GET that proves the URL is ours."""
@@ -220,6 +248,21 @@ class Channel(Protocol):
 
     async def deliver(self, delivery: Delivery) -> Outcome:
         """One call, no retry; checks ``delivery.deadline`` as the last act before the first byte."""
+        ...
+
+    def download(self, media: MediaRef) -> AbstractAsyncContextManager[MediaStream]:
+        """The bytes of a file that came with a message, as a stream.
+
+        Raises ``errors.MediaUnavailable`` on entering or between two pieces. One try; a fresh address for the same file
+        is part of it.
+        """
+        ...
+
+    async def show_working(self, message_external_id: str) -> None:
+        """Mark this message and all before it as read, and show that an answer is being written.
+
+        May raise anything: nothing depends on it.
+        """
         ...
 
     async def close(self) -> None: ...

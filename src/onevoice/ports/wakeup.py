@@ -15,6 +15,7 @@ class Work(StrEnum):
     TURN = "turn"
     OUTBOX = "outbox"
     TRIAGE = "triage"
+    MEDIA = "media"
 
 
 class Wakeup(Protocol):

@@ -74,9 +74,12 @@ CREATE TABLE public.conversation (
     suggestion_due_at timestamp with time zone,
     loop_started_at timestamp with time zone,
     loop_turn_count integer DEFAULT 0 NOT NULL,
+    media_wait_until timestamp with time zone,
+    is_media_awaited boolean DEFAULT false NOT NULL,
     CONSTRAINT conversation_authority_state_known CHECK ((authority_state = ANY (ARRAY['AI_ACTIVE'::text, 'HANDOFF_PENDING'::text, 'HUMAN_ACTIVE'::text, 'AI_SUSPENDED'::text]))),
     CONSTRAINT conversation_authority_version_positive CHECK ((authority_version >= 1)),
     CONSTRAINT conversation_decided_not_ahead CHECK ((arrivals_decided <= arrival_count)),
+    CONSTRAINT conversation_media_wait_has_end CHECK (((NOT is_media_awaited) OR (media_wait_until IS NOT NULL))),
     CONSTRAINT conversation_timer_needs_ai CHECK (((turn_due_at IS NULL) OR ((authority_state = 'AI_ACTIVE'::text) AND (running_turn_id IS NULL)))),
     CONSTRAINT conversation_timer_needs_open CHECK (((turn_due_at IS NULL) OR (open_since IS NOT NULL)))
 );
@@ -166,6 +169,9 @@ CREATE TABLE public.inbound_message (
     answered_by uuid,
     window_seconds double precision,
     window_rule text,
+    wait_until timestamp with time zone,
+    is_awaited boolean DEFAULT false NOT NULL,
+    CONSTRAINT inbound_message_awaited_has_end CHECK (((NOT is_awaited) OR (wait_until IS NOT NULL))),
     CONSTRAINT inbound_message_claimed_by CHECK (((state <> 'claimed'::text) OR (turn_id IS NOT NULL))),
     CONSTRAINT inbound_message_end_has_reason CHECK (((state = ANY (ARRAY['open'::text, 'claimed'::text])) OR (state_reason IS NOT NULL))),
     CONSTRAINT inbound_message_state_known CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'answered'::text, 'cancelled'::text, 'withdrawn'::text, 'recorded'::text]))),
@@ -206,6 +212,54 @@ ALTER TABLE public.journal ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.media (
+    account_id text NOT NULL,
+    id uuid NOT NULL,
+    channel text NOT NULL,
+    inbound_id uuid,
+    external_id text,
+    kind text NOT NULL,
+    filename text,
+    claimed_type text,
+    claimed_sha256 bytea,
+    state text NOT NULL,
+    reason text,
+    mime_type text,
+    size_bytes bigint,
+    sha256 bytea,
+    seconds double precision,
+    next_try_at timestamp with time zone,
+    try_count integer DEFAULT 0 NOT NULL,
+    transcription_state text,
+    transcription_reason text,
+    transcription_due_at timestamp with time zone,
+    transcription_try_count integer DEFAULT 0 NOT NULL,
+    transcription_model text,
+    transcription_usage jsonb,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT media_failed_has_reason CHECK (((state <> 'failed'::text) OR (reason IS NOT NULL))),
+    CONSTRAINT media_kind_known CHECK ((kind = ANY (ARRAY['image'::text, 'audio'::text, 'video'::text, 'document'::text, 'sticker'::text]))),
+    CONSTRAINT media_state_known CHECK ((state = ANY (ARRAY['waiting'::text, 'stored'::text, 'failed'::text]))),
+    CONSTRAINT media_stored_is_measured CHECK (((state <> 'stored'::text) OR ((mime_type IS NOT NULL) AND (size_bytes IS NOT NULL)))),
+    CONSTRAINT media_transcription_failed_has_reason CHECK (((transcription_state <> 'failed'::text) OR (transcription_reason IS NOT NULL))),
+    CONSTRAINT media_transcription_needs_bytes CHECK (((transcription_due_at IS NULL) OR ((transcription_state = 'waiting'::text) AND (state = 'stored'::text)))),
+    CONSTRAINT media_transcription_state_known CHECK ((transcription_state = ANY (ARRAY['waiting'::text, 'done'::text, 'silent'::text, 'failed'::text]))),
+    CONSTRAINT media_waiting_is_due CHECK (((state = 'waiting'::text) = (next_try_at IS NOT NULL)))
+);
+
+ALTER TABLE ONLY public.media FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE public.media_upload (
+    account_id text NOT NULL,
+    media_id uuid NOT NULL,
+    channel text NOT NULL,
+    external_id text NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY public.media_upload FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE public.migration (
     number integer NOT NULL,
@@ -432,6 +486,15 @@ ALTER TABLE ONLY public.inbound_message
 ALTER TABLE ONLY public.journal
     ADD CONSTRAINT journal_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.media
+    ADD CONSTRAINT media_inbound_once UNIQUE (account_id, inbound_id);
+
+ALTER TABLE ONLY public.media
+    ADD CONSTRAINT media_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.media_upload
+    ADD CONSTRAINT media_upload_pkey PRIMARY KEY (account_id, media_id, channel);
+
 ALTER TABLE ONLY public.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
 
@@ -530,6 +593,10 @@ CREATE INDEX journal_of_conversation ON public.journal USING btree (account_id, 
 
 CREATE INDEX journal_timeline ON public.journal USING btree (account_id, conversation_id, id) WHERE (kind = ANY (ARRAY['authority'::text, 'triage'::text]));
 
+CREATE INDEX media_due ON public.media USING btree (next_try_at) WHERE (state = 'waiting'::text);
+
+CREATE INDEX media_transcription_due ON public.media USING btree (transcription_due_at) WHERE (transcription_due_at IS NOT NULL);
+
 CREATE INDEX note_of_conversation ON public.note USING btree (account_id, conversation_id, created_at);
 
 CREATE INDEX notification_due ON public.notification USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
@@ -585,6 +652,12 @@ ALTER TABLE ONLY public.follow_up
 
 ALTER TABLE ONLY public.inbound_message
     ADD CONSTRAINT inbound_message_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
+
+ALTER TABLE ONLY public.media
+    ADD CONSTRAINT media_inbound_fkey FOREIGN KEY (account_id, inbound_id) REFERENCES public.inbound_message(account_id, id);
+
+ALTER TABLE ONLY public.media_upload
+    ADD CONSTRAINT media_upload_media_fkey FOREIGN KEY (account_id, media_id) REFERENCES public.media(account_id, id);
 
 ALTER TABLE ONLY public.note
     ADD CONSTRAINT note_conversation_fkey FOREIGN KEY (account_id, conversation_id) REFERENCES public.conversation(account_id, id);
@@ -657,6 +730,18 @@ ALTER TABLE public.journal ENABLE ROW LEVEL SECURITY;
 CREATE POLICY journal_api ON public.journal TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
 
 CREATE POLICY journal_flow ON public.journal TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.media ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY media_api ON public.media TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY media_flow ON public.media TO onevoice_flow USING (true) WITH CHECK (true);
+
+ALTER TABLE public.media_upload ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY media_upload_api ON public.media_upload TO onevoice_api USING ((account_id = current_setting('onevoice.account_id'::text))) WITH CHECK ((account_id = current_setting('onevoice.account_id'::text)));
+
+CREATE POLICY media_upload_flow ON public.media_upload TO onevoice_flow USING (true) WITH CHECK (true);
 
 ALTER TABLE public.note ENABLE ROW LEVEL SECURITY;
 
@@ -747,6 +832,12 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.inbound_message TO onevoice_api;
 
 GRANT SELECT,INSERT ON TABLE public.journal TO onevoice_flow;
 GRANT SELECT,INSERT ON TABLE public.journal TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.media TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.media TO onevoice_api;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.media_upload TO onevoice_flow;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.media_upload TO onevoice_api;
 
 GRANT SELECT ON TABLE public.migration TO onevoice_flow;
 GRANT SELECT ON TABLE public.migration TO onevoice_api;

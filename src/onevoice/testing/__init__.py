@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from onevoice.testing.gate import CallCount, Gate
     from onevoice.testing.graph_server import GraphRequest, LoopbackGraph
     from onevoice.testing.manual_clock import ManualClock, settle
+    from onevoice.testing.memory_media_store import MemoryMediaStore
     from onevoice.testing.model_server import LoopbackModel, ModelFault, ToolCall
     from onevoice.testing.network_guard import OutsideConnection, loopback_only
     from onevoice.testing.recording_channel import RecordingChannel
     from onevoice.testing.recording_write_gate import RecordingWriteGate
     from onevoice.testing.scripted_agent import ScriptedAgent
     from onevoice.testing.scripted_decider import ScriptedDecider
+    from onevoice.testing.scripted_transcriber import ScriptedTranscriber
     from onevoice.testing.turn_context import make_turn_context
 
 __all__ = [
@@ -33,12 +35,14 @@ __all__ = [
     "LoopbackGraph",
     "LoopbackModel",
     "ManualClock",
+    "MemoryMediaStore",
     "ModelFault",
     "OutsideConnection",
     "RecordingChannel",
     "RecordingWriteGate",
     "ScriptedAgent",
     "ScriptedDecider",
+    "ScriptedTranscriber",
     "ToolCall",
     "loopback_only",
     "make_turn_context",
@@ -56,12 +60,14 @@ _MODULE_OF = {
     "LoopbackGraph": "graph_server",
     "LoopbackModel": "model_server",
     "ManualClock": "manual_clock",
+    "MemoryMediaStore": "memory_media_store",
     "ModelFault": "model_server",
     "OutsideConnection": "network_guard",
     "RecordingChannel": "recording_channel",
     "RecordingWriteGate": "recording_write_gate",
     "ScriptedAgent": "scripted_agent",
     "ScriptedDecider": "scripted_decider",
+    "ScriptedTranscriber": "scripted_transcriber",
     "ToolCall": "model_server",
     "loopback_only": "network_guard",
     "make_turn_context": "turn_context",

@@ -6,12 +6,13 @@ import hashlib
 import hmac
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
-from onevoice.errors import BodyUnreadable, SignatureInvalid
+from onevoice.errors import BodyUnreadable, MediaUnavailable, SignatureInvalid
 from onevoice.ports.channel import (
     Accepted,
     ContactRef,
@@ -19,6 +20,8 @@ from onevoice.ports.channel import (
     EchoItem,
     Item,
     ItemKind,
+    MediaRef,
+    MediaStream,
     MessageItem,
     NotSent,
     Outcome,
@@ -29,7 +32,7 @@ from onevoice.ports.channel import (
 )
 from onevoice.ports.clock import Clock
 from onevoice.testing.gate import CallCount, Gate
-from onevoice.vocabulary import AccountId, ChannelName
+from onevoice.vocabulary import AccountId, ChannelName, MediaKind
 
 SIGNATURE_HEADER = "x-recording-signature"
 
@@ -45,7 +48,9 @@ class RecordingChannel:
     """Implements ports/channel.py.
 
     A webhook's body is ``{"items": [{"id", "from", "text", "name", "type", "kind", "target", "at", "status",
-    "echo"}]}``; all but ``id`` are optional. ``webhook`` makes a signed request of such items.
+    "echo", "media"}]}``; all but ``id`` are optional; ``media`` is ``{"id", "kind", "mime_type", "sha256",
+    "filename"}`` with the digest in hex, and ``files`` holds what can be downloaded. ``webhook`` makes a signed
+    request of such items.
 
     ``deliveries`` are all attempts, ``sent`` those the customer got to see. Without a script every delivery
     is accepted with the ids ``sent-1``, ``sent-2`` …
@@ -73,6 +78,12 @@ class RecordingChannel:
         self.is_idempotent = False
         self.pair_burst: int | None = None
         self.pair_seconds = 1.0
+        self.working_seconds: float | None = None
+        self.files: dict[str, bytes | Exception] = {}
+        """What ``download`` gives under each external id, or raises."""
+        self.downloads: list[MediaRef] = []
+        self.signs: list[str] = []
+        """The messages that ``show_working`` was called with."""
         self.deliveries: list[Delivery] = []
         self.sent: list[Delivery] = []
         self.closed = False
@@ -146,6 +157,17 @@ class RecordingChannel:
         await scripted.gate.pass_through()
         return scripted.outcome or Accepted(external_id=external_id)
 
+    @asynccontextmanager
+    async def download(self, media: MediaRef) -> AsyncIterator[MediaStream]:
+        self.downloads.append(media)
+        found = self.files.get(media.external_id, MediaUnavailable("gone", retry=False))
+        if isinstance(found, Exception):
+            raise found
+        yield MediaStream(chunks=_pieces(found), mime_type=media.mime_type, size_bytes=len(found))
+
+    async def show_working(self, message_external_id: str) -> None:
+        self.signs.append(message_external_id)
+
     async def close(self) -> None:
         self.closed = True
 
@@ -195,7 +217,27 @@ def _item(entry: object) -> Item:
         sent_at=_moment(fields),
         target_external_id=_text(fields, "target"),
         reply_to_external_id=_text(fields, "reply_to"),
+        media=_media(fields.get("media")),
     )
+
+
+def _media(value: object) -> MediaRef | None:
+    if not isinstance(value, dict):
+        return None
+    fields = cast("dict[str, object]", value)
+    digest = _text(fields, "sha256")
+    return MediaRef(
+        kind=MediaKind(_text(fields, "kind") or "audio"),
+        external_id=_text(fields, "id") or "",
+        mime_type=_text(fields, "mime_type"),
+        sha256=bytes.fromhex(digest) if digest else None,
+        filename=_text(fields, "filename"),
+    )
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), 65_536):
+        yield content[start : start + 65_536]
 
 
 def _text(fields: Mapping[str, object], key: str) -> str | None:

@@ -1,0 +1,1 @@
+"""What carries and reads files: their store, and the way to bytes that somebody else's address names."""

@@ -1,0 +1,63 @@
+"""Files in a folder or in S3-compatible storage, through one library for both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator
+from pathlib import Path
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import LocalStore, ObjectStore
+
+from onevoice.errors import MediaUnavailable
+
+PIECE_BYTES = 1024 * 1024
+
+
+def open_folder(folder: Path) -> ObjectMediaStore:
+    """Keep files below ``folder``, which is made readable for its owner alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return ObjectMediaStore(LocalStore(prefix=folder.absolute()))
+
+
+class ObjectMediaStore:
+    """Implements ports/media_store.py. A file appears whole or not at all, also after a crash in the middle."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes]) -> None:
+        try:
+            await obstore.put_async(self._store, key, aiter(chunks), chunk_size=5 * PIECE_BYTES)
+        except (BaseError, OSError) as error:
+            raise _unavailable(error) from error
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        where = {"offset": start} if end is None else (start, end)
+        try:
+            found = await obstore.get_async(
+                self._store, key, options={"range": where} if start or end else {}
+            )
+            async for piece in found.stream(min_chunk_size=PIECE_BYTES):
+                yield bytes(piece)
+        except (BaseError, OSError) as error:
+            raise _unavailable(error) from error
+
+    async def delete(self, key: str) -> None:
+        try:
+            await obstore.delete_async(self._store, key)
+        except FileNotFoundError:
+            return
+        except (BaseError, OSError) as error:
+            raise _unavailable(error) from error
+
+    async def close(self) -> None:
+        """Nothing of its own to close."""
+
+
+def _unavailable(error: Exception) -> MediaUnavailable:
+    """A missing file stays missing; everything else may be over by the next try."""
+    if isinstance(error, FileNotFoundError):
+        return MediaUnavailable("missing", retry=False)
+    return MediaUnavailable("store_unavailable")
