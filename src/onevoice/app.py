@@ -19,6 +19,7 @@ from onevoice.adapters.channels.webchat import WebchatChannel
 from onevoice.adapters.channels.whatsapp import WhatsAppChannel
 from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.adapters.clock import SystemClock
+from onevoice.adapters.media.guard import GuardedTransport, origin_of
 from onevoice.adapters.media.store import open_folder
 from onevoice.adapters.receiver import WebhookReceiver
 from onevoice.adapters.small_pools import SmallPools
@@ -83,8 +84,9 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
             follow_redirects=False,
             trust_env=False,
         ) as http,
+        open_files_client(settings.channels) as files,
     ):
-        channels = build_channels(settings.channels, http=http, clock=clock)
+        channels = build_channels(settings.channels, http=http, files=files, clock=clock)
         await register_channels(
             database, [(channel.account, channel.name, channel.kind) for channel in channels.values()]
         )
@@ -123,6 +125,7 @@ async def open_command(settings: Settings) -> AsyncGenerator[Runtime]:
     async with (
         open_database(settings) as (database, _),
         httpx2.AsyncClient(follow_redirects=False, trust_env=False) as http,
+        open_files_client(settings.channels) as files,
     ):
         yield Runtime(
             database=database,
@@ -131,7 +134,7 @@ async def open_command(settings: Settings) -> AsyncGenerator[Runtime]:
             wakeup=InProcessWakeup(clock),
             telemetry=Telemetry(),
             settings=settings,
-            channels=build_channels(settings.channels, http=http, clock=clock),
+            channels=build_channels(settings.channels, http=http, files=files, clock=clock),
             agent=EchoAgent(),
             decider=_build_rules_decider(),
             worker=f"{socket.gethostname()}:{os.getpid()}",
@@ -146,13 +149,32 @@ def canonical_aliases(contact: str) -> tuple[str, ...]:
     return (alias_of(contact), f"visitor:{contact}", contact)
 
 
+@asynccontextmanager
+async def open_files_client(settings: Sequence[AnyChannel]) -> AsyncGenerator[httpx2.AsyncClient]:
+    """What fetches files from addresses that a platform names; only the stand-ins of ``graph_url`` may be private."""
+    trusted = [
+        origin_of(channel.graph_url) for channel in settings if isinstance(channel, WhatsAppChannelSettings)
+    ]
+    async with (
+        httpx2.AsyncHTTPTransport(trust_env=False) as plain,
+        httpx2.AsyncClient(
+            transport=GuardedTransport(plain=plain, trusted=trusted), follow_redirects=False, trust_env=False
+        ) as files,
+    ):
+        yield files
+
+
 def build_channels(
-    settings: Sequence[AnyChannel], *, http: httpx2.AsyncClient, clock: Clock
+    settings: Sequence[AnyChannel], *, http: httpx2.AsyncClient, files: httpx2.AsyncClient, clock: Clock
 ) -> Mapping[ChannelName, Channel]:
-    return {channel.name: _build_channel(channel, http=http, clock=clock) for channel in settings}
+    return {
+        channel.name: _build_channel(channel, http=http, files=files, clock=clock) for channel in settings
+    }
 
 
-def _build_channel(channel: AnyChannel, *, http: httpx2.AsyncClient, clock: Clock) -> Channel:
+def _build_channel(
+    channel: AnyChannel, *, http: httpx2.AsyncClient, files: httpx2.AsyncClient, clock: Clock
+) -> Channel:
     if isinstance(channel, WhatsAppChannelSettings):
         return WhatsAppChannel(
             name=channel.name,
@@ -163,7 +185,10 @@ def _build_channel(channel: AnyChannel, *, http: httpx2.AsyncClient, clock: Cloc
             verify_token=channel.verify_token.get_secret_value(),
             graph_url=channel.graph_url,
             http=http,
+            files=files,
             monotonic=clock.monotonic,
+            media_hosts=channel.media_hosts,
+            typing_indicator=channel.typing_indicator,
         )
     return WebchatChannel(name=channel.name, account=channel.account, clock=clock)
 

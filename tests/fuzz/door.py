@@ -34,6 +34,7 @@ def open_door(database: Database, http: httpx2.AsyncClient) -> WebhookDoor:
         verify_token="unused",
         graph_url="http://127.0.0.1:9/v23.0",
         http=http,
+        files=http,
         monotonic=clock.monotonic,
     )
     telemetry = Telemetry()

@@ -28,6 +28,7 @@ class Shop:
             verify_token="v",
             graph_url="http://127.0.0.1:1",
             http=httpx2.AsyncClient(),
+            files=httpx2.AsyncClient(),
             monotonic=stage.clock.monotonic,
         )
         self.intake = Intake(stage.runtime)

@@ -8,9 +8,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from onevoice.settings.forms import (
     FilledSecret,
+    Switch,
     as_secrets,
     check_color,
     check_filled,
+    check_host_pattern,
     check_line,
     check_name,
     check_origin,
@@ -55,6 +57,16 @@ class WhatsAppChannelSettings(ChannelSettings):
     graph_url: Annotated[str, AfterValidator(check_root_url)] = Field(
         default="https://graph.facebook.com/v23.0",
         description="The Graph API's base URL with its version; another one points it at a stand-in.",
+    )
+    media_hosts: tuple[Annotated[str, AfterValidator(check_host_pattern)], ...] = Field(
+        default=(),
+        max_length=20,
+        description='Further hosts that get the access token to fetch files, over https: "media.example" '
+        "or \"*.media.example\". Meta's own and graph_url's are known.",
+    )
+    typing_indicator: Switch = Field(
+        default=True,
+        description="Whether a customer's message is marked as read, and typing shown, while the agent works on it.",
     )
 
 

@@ -21,6 +21,7 @@ Switch = Annotated[bool, Strict()]
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?|\[[0-9a-f:]+\](:[0-9]{1,5})?")
+_HOST_PATTERN = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?")
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 BUILTIN_AGENTS = ("builtin:demo", "builtin:echo")
@@ -93,6 +94,16 @@ def check_origin(value: str) -> str:
     if not _HOST.fullmatch(parts.netloc):
         raise fault(
             "has a host that browsers write otherwise; use a-z, 0-9, dots and - (punycode), and a port"
+        )
+    return checked
+
+
+def check_host_pattern(value: str) -> str:
+    """A host's name, or all names below one; never an address, and never a whole top-level domain."""
+    checked = value.lower()
+    if not _HOST_PATTERN.fullmatch(checked):
+        raise fault(
+            'names no host; write "media.example" or "*.media.example", without scheme, port and path'
         )
     return checked
 

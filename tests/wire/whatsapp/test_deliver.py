@@ -319,6 +319,7 @@ async def test_a_token_that_is_no_header_shows_in_no_reason(
         verify_token="v",
         graph_url=graph.url,
         http=http,
+        files=http,
         monotonic=lambda: 0.0,
     )
     outcome = await channel.deliver(delivery())

@@ -112,5 +112,6 @@ def make_channel(
         verify_token="verify-example",
         graph_url=graph_url,
         http=http,
+        files=http,
         monotonic=monotonic,
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore
 
 from onevoice.errors import MediaUnavailable
+
+if TYPE_CHECKING:
+    from obstore import GetOptions
 
 PIECE_BYTES = 1024 * 1024
 
@@ -34,11 +38,9 @@ class ObjectMediaStore:
             raise _unavailable(error) from error
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        where = {"offset": start} if end is None else (start, end)
+        options: GetOptions = {"range": {"offset": start} if end is None else (start, end)}
         try:
-            found = await obstore.get_async(
-                self._store, key, options={"range": where} if start or end else {}
-            )
+            found = await obstore.get_async(self._store, key, options=options if start or end else {})
             async for piece in found.stream(min_chunk_size=PIECE_BYTES):
                 yield bytes(piece)
         except (BaseError, OSError) as error:
