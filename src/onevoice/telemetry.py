@@ -121,6 +121,37 @@ DEFINITIONS: tuple[MetricDefinition, ...] = (
         help="Tokens that the llm decider used, as its provider counted them.",
     ),
     MetricDefinition(
+        name="media",
+        kind="counter",
+        labels={
+            "kind": ("image", "audio", "video", "document", "sticker"),
+            "outcome": ("stored", "failed", "retried"),
+        },
+        help="Tries to download a file that came with a message.",
+    ),
+    MetricDefinition(
+        name="transcriptions",
+        kind="counter",
+        labels={"outcome": ("done", "silent", "failed", "retried"), "reason": ()},
+        help="Tries to have a voice message transcribed; silent: nobody speaks in it.",
+    ),
+    MetricDefinition(
+        name="transcription_seconds",
+        kind="histogram",
+        buckets=_HUMAN,
+        help="From the arrival of a voice message to its words, or to the end of trying.",
+    ),
+    MetricDefinition(
+        name="transcribed_seconds",
+        kind="counter",
+        help="Playing time of the audios that were transcribed, in seconds.",
+    ),
+    MetricDefinition(
+        name="transcription_cost",
+        kind="counter",
+        help="What the transcriptions cost, at transcription.price_per_minute.",
+    ),
+    MetricDefinition(
         name="outbound",
         kind="counter",
         labels={"author": ("ai", "operator", "device", "system"), "state": (), "reason": ()},
@@ -226,6 +257,11 @@ class Telemetry:
         self.ai_resumed = self._counter("ai_resumed")
         self.triage = self._counter("triage")
         self.triage_tokens = self._counter("triage_tokens")
+        self.media = self._counter("media")
+        self.transcriptions = self._counter("transcriptions")
+        self.transcription_seconds = self._histogram("transcription_seconds")
+        self.transcribed_seconds = self._counter("transcribed_seconds")
+        self.transcription_cost = self._counter("transcription_cost")
         self.outbound = self._counter("outbound")
         self.late_ai_send = self._counter("late_ai_send")
         self.turn_lag_seconds = self._histogram("turn_lag_seconds")

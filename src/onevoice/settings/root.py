@@ -23,6 +23,7 @@ from onevoice.settings.sections import (
     RedisSettings,
     Section,
     ServerSettings,
+    TranscriptionSettings,
     TriageSettings,
     TurnSettings,
 )
@@ -37,6 +38,7 @@ class Settings(Section):
     outbox: OutboxSettings = Field(default_factory=OutboxSettings)
     triage: TriageSettings = Field(default_factory=TriageSettings)
     agent: AgentSettings = Field(default_factory=AgentSettings)
+    transcription: TranscriptionSettings = Field(default_factory=TranscriptionSettings)
     handoff: HandoffSettings = Field(default_factory=HandoffSettings)
     broker: BrokerSettings = Field(default_factory=BrokerSettings)
     redis: RedisSettings = Field(default_factory=RedisSettings)

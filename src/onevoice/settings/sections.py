@@ -243,6 +243,10 @@ class AgentSettings(Section):
         description="What an agent of a library (pydantic-ai, ADK, LangGraph, OpenAI Agents) is told after its own "
         "instructions. Empty: nothing.",
     )
+    takes_images: Switch = Field(
+        default=False,
+        description="Whether the agent's model is shown the customer's images; without it they are described.",
+    )
     min_confidence: Number = Field(
         default=0.0,
         ge=0,
@@ -251,6 +255,20 @@ class AgentSettings(Section):
     )
     suggest_to_operators: Switch = Field(
         default=False, description="Whether the agent is asked for suggestions while a human answers."
+    )
+
+
+class TranscriptionSettings(Section):
+    """Who turns voice messages into words."""
+
+    timeout_seconds: Number = Field(
+        default=60.0, ge=0.1, le=600, description="How long one transcription may take."
+    )
+    price_per_minute: Number = Field(
+        default=0.0,
+        ge=0,
+        le=1000,
+        description="What a minute of audio costs, in your currency; counted in onevoice_transcription_cost_total.",
     )
 
 

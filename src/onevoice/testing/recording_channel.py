@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -158,7 +158,7 @@ class RecordingChannel:
         return scripted.outcome or Accepted(external_id=external_id)
 
     @asynccontextmanager
-    async def download(self, media: MediaRef) -> AsyncIterator[MediaStream]:
+    async def download(self, media: MediaRef) -> AsyncGenerator[MediaStream]:
         self.downloads.append(media)
         found = self.files.get(media.external_id, MediaUnavailable("gone", retry=False))
         if isinstance(found, Exception):

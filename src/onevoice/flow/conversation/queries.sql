@@ -15,11 +15,12 @@ for update of c;
 -- name: refresh_conversations
 -- Derives every timer from the rows, under the lock; run last in each transaction that changed them.
 -- Undecided: an arrival that a waiting AI reply has not seen and no triage decision covers.
+-- What an open message consists of is waited for until the oldest such deadline among them, beyond max_wait as well.
 -- The head of the lane is the first due message behind nothing on the wire; an uncertain one
 -- blocks only its own author. A human's words wait for a takeover that will be confirmed, not for one nobody has asked for.
 with fact as (
     select c.account_id, c.id,
-           opened.first_at, opened.silent_at,
+           opened.first_at, opened.silent_at, opened.wait_until, coalesce(opened.is_awaited, false) as is_awaited,
            coalesce(lane.is_sending, false) as is_sending,
            coalesce(reply.is_waiting, false) as is_waiting,
            coalesce(c.authority_state = 'AI_ACTIVE' and reply.is_waiting
@@ -33,7 +34,8 @@ with fact as (
             greatest(
                 (array_agg(m.received_at + make_interval(secs => coalesce(m.window_seconds, $4::float8))
                     order by m.seq desc))[1],
-                max(m.amended_at) + make_interval(secs => $4::float8)) as silent_at
+                max(m.amended_at) + make_interval(secs => $4::float8)) as silent_at,
+            min(m.wait_until) as wait_until, bool_or(m.is_awaited) as is_awaited
         from inbound_message m
         where m.account_id = c.account_id and m.conversation_id = c.id and m.state = 'open'
     ) opened on true
@@ -72,13 +74,16 @@ with fact as (
 )
 update conversation c
 set open_since = f.first_at,
+    media_wait_until = f.wait_until,
+    is_media_awaited = f.is_awaited,
     reply_waiting = f.is_waiting,
     turn_due_at = case
         when c.authority_state = 'AI_ACTIVE' and c.running_turn_id is null and not f.is_undecided
             and f.first_at is not null
         then greatest(
             least(f.silent_at, f.first_at + make_interval(secs => $5::float8)),
-            c.turn_not_before)
+            c.turn_not_before,
+            case when f.is_awaited then f.wait_until end)
     end,
     triage_due_at = case
         when f.is_undecided then coalesce(c.triage_due_at, (select coalesce($1::timestamptz, clock_timestamp())))

@@ -73,6 +73,7 @@ update conversation
 set merged_into = $4::uuid, authority_state = 'AI_SUSPENDED', authority_version = authority_version + 1,
     authority_owner = null, authority_reason = 'merged', open_since = null, turn_due_at = null, triage_due_at = null,
     outbox_due_at = null, suggestion_due_at = null, reply_waiting = false, echo_wait_until = null,
+    media_wait_until = null, is_media_awaited = false,
     authority_since = (select coalesce($1::timestamptz, clock_timestamp()))
 where account_id = $2::text and id = $3::uuid;
 

@@ -9,7 +9,7 @@ from onevoice.flow.outbox.drop import drop_replies
 from onevoice.flow.runtime import Runtime
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import InboundState, OutboundState
+from onevoice.vocabulary import InboundState, OutboundState, TurnId
 
 SQL = load_statements(__package__)
 
@@ -39,6 +39,23 @@ async def amend_pending(runtime: Runtime, *, limit: int) -> int:
     return len(keys)
 
 
+async def overtake(
+    runtime: Runtime, transaction: Transaction, key: ConversationKey, *, unsent_reply_of: TurnId | None
+) -> None:
+    """What a message says has changed: that is news, and a reply to the old words that has not begun is dropped."""
+    if unsent_reply_of is not None:
+        await drop_replies(
+            runtime,
+            transaction,
+            key,
+            [unsent_reply_of],
+            state=OutboundState.SUPERSEDED,
+            reason="amended",
+            reopen=True,
+        )
+    await transaction.execute(SQL["count_amendment"], runtime.clock.now(), key.account, key.id)
+
+
 async def _apply(runtime: Runtime, transaction: Transaction, key: ConversationKey, row: Row) -> Entry:
     now = runtime.clock.now()
     amendment = decide_amendment(
@@ -51,20 +68,11 @@ async def _apply(runtime: Runtime, transaction: Transaction, key: ConversationKe
     )
     if amendment is not Amendment.HISTORY:
         is_revoke = row["kind"] == "revoke"
-        if amendment is Amendment.SUPERSEDE:
-            await drop_replies(
-                runtime,
-                transaction,
-                key,
-                [row["turn_id"]],
-                state=OutboundState.SUPERSEDED,
-                reason="amended",
-                reopen=True,
-            )
+        turn = row["turn_id"] if amendment is Amendment.SUPERSEDE else None
+        await overtake(runtime, transaction, key, unsent_reply_of=turn)
         await transaction.execute(
             SQL["amend_target"], now, key.account, row["target_id"], is_revoke, row["new_text"]
         )
-        await transaction.execute(SQL["count_amendment"], now, key.account, key.id)
     await transaction.execute(SQL["close_amendment"], key.account, row["id"], key.id)
     return Entry(
         kind="inbound",

@@ -43,6 +43,11 @@ def replaces_address(contact: ContactRef) -> bool:
     return not contact.key.startswith("bsuid:")
 
 
+def awaits_media(item: MessageItem) -> bool:
+    """A turn waits for what an arrival consists of; a file that comes with anything else is only kept."""
+    return item.media is not None and item.kind is ItemKind.ARRIVAL
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """The silence a message asks for, in seconds, and the rule that changed the configured one."""

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from onevoice.flow.conversation import ConversationKey, Row
-from onevoice.flow.inbound.decide import Stored, Window, choose_first_state, choose_window, replaces_address
+from onevoice.flow.inbound.decide import (
+    Stored,
+    Window,
+    awaits_media,
+    choose_first_state,
+    choose_window,
+    replaces_address,
+)
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import MessageItem, UnknownItem
 from onevoice.ports.wakeup import Work
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import AccountId, ChannelName, ConversationId, TurnId
+from onevoice.vocabulary import AccountId, ChannelName, ConversationId, MediaKind, TurnId
 
 SQL = load_statements(__package__)
 
@@ -60,6 +67,11 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
     ]
     turns = runtime.settings.turns
     windows = [_window(runtime, arrival, first) for arrival, first in zip(arrivals, stored, strict=True)]
+    files = [
+        (ord, arrival.item, arrival.item.media)
+        for ord, arrival in enumerate(arrivals, start=1)
+        if arrival.item.media is not None
+    ]
     rows = await runtime.database.run(
         "receive",
         SQL["receive_messages"],
@@ -94,6 +106,15 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         runtime.settings.agent.suggest_to_operators,
         [window.seconds if window else None for window in windows],
         [window.rule if window else None for window in windows],
+        [ord for ord, _, _ in files],
+        [runtime.chance.new_id() for _ in files],
+        [media.kind.value for _, _, media in files],
+        [media.external_id for _, _, media in files],
+        [media.mime_type for _, _, media in files],
+        [media.sha256 for _, _, media in files],
+        [media.filename for _, _, media in files],
+        [runtime.transcriber is not None and media.kind is MediaKind.AUDIO for _, _, media in files],
+        [turns.transcription_deadline_seconds if awaits_media(item) else None for _, item, _ in files],
     )
     _tell(runtime, arrivals, rows)
     return [_received(arrival, row) for arrival, row in zip(arrivals, rows, strict=True)]
@@ -121,6 +142,8 @@ def _tell(runtime: Runtime, arrivals: Sequence[Arrival], rows: Sequence[Row]) ->
         due = [row[column] for row in rows if row["is_new"] and row[column] is not None]
         if due:
             runtime.wakeup.nudge(work, in_seconds=max(0.0, min(due)))
+    if any(row["has_media"] for row in rows):
+        runtime.wakeup.nudge(Work.MEDIA)
     for arrival, row in zip(arrivals, rows, strict=True):
         outcome = "accepted" if row["is_new"] else "duplicate"
         runtime.telemetry.inbound.labels(channel=arrival.channel, outcome=outcome).inc()

@@ -4,7 +4,9 @@
 with clock as materialized (
     select coalesce($1::timestamptz, clock_timestamp()) as now
 ), item as (
-    select i.*
+    select i.*, f.id as media_id, f.kind as media_kind, f.external_id as media_external_id, f.claimed_type,
+        f.claimed_sha256, f.filename, f.is_transcribed,
+        clock.now + make_interval(secs => f.wait_seconds) as wait_until
     from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::boolean[], $9::text[],
                 $10::boolean[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[],
                 $17::text[], $18::timestamptz[], $19::timestamptz[], $20::bytea[], $27::float8[], $28::text[])
@@ -12,6 +14,12 @@ with clock as materialized (
         as i (account_id, channel, external_id, id, derived_id, contact_address, replaces_address, contact_name,
               is_arrival, state, state_reason, type, text, target_external_id, target_pending,
               reply_to_external_id, sent_at, window_expires_at, raw, window_seconds, window_rule, ord)
+    cross join clock
+    -- Few messages carry a file: these arrays are empty for all others.
+    left join unnest($29::bigint[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::bytea[], $35::text[],
+                     $36::boolean[], $37::float8[])
+        as f (ord, id, kind, external_id, claimed_type, claimed_sha256, filename, is_transcribed, wait_seconds)
+        on f.ord = i.ord
 ), alias as (
     select a.ord, a.position, a.alias, i.account_id, i.channel
     from unnest($21::bigint[], $22::integer[], $23::text[]) as a (ord, position, alias)
@@ -32,16 +40,25 @@ with clock as materialized (
 ), fresh as (
     insert into inbound_message (account_id, id, conversation_id, channel, external_id, type, text, state,
         state_reason, target_external_id, target_pending, reply_to_external_id, sent_at, received_at, raw,
-        window_seconds, window_rule)
+        window_seconds, window_rule, wait_until, is_awaited)
     select p.account_id, p.id, p.conversation_id, p.channel, p.external_id, p.type, p.text, p.state,
         p.state_reason, p.target_external_id, p.target_pending, p.reply_to_external_id, p.sent_at, clock.now, p.raw,
-        p.window_seconds, p.window_rule
+        p.window_seconds, p.window_rule, p.wait_until, p.wait_until is not null
     from placed p, clock
     -- The identity column is the messages' order, so they are inserted in the order of the customer's clock, which
     -- is the same in every batch that holds them: two batches wait for each other's keys in one direction only.
     order by p.account_id, p.channel, p.sent_at, p.ord
     on conflict (account_id, channel, external_id) do nothing
     returning account_id, id, conversation_id
+), carried as (
+    insert into media (account_id, id, channel, inbound_id, external_id, kind, filename, claimed_type, claimed_sha256,
+        state, next_try_at, transcription_state, created_at)
+    select p.account_id, p.media_id, p.channel, p.id, p.media_external_id, p.media_kind, p.filename, p.claimed_type,
+        p.claimed_sha256, 'waiting', clock.now, case when p.is_transcribed then 'waiting' end, clock.now
+    from placed p
+    join fresh f on f.account_id = p.account_id and f.id = p.id
+    cross join clock
+    where p.media_id is not null
 ), arrived as (
     select p.account_id, p.conversation_id, min(p.channel) as channel,
         (array_agg(p.contact_address order by p.replaces_address desc, p.ord desc))[1] as contact_address,
@@ -50,17 +67,21 @@ with clock as materialized (
         count(*) filter (where p.is_arrival) as arrival_count,
         coalesce((array_agg(p.window_seconds order by p.sent_at desc, p.ord desc) filter (where p.is_arrival))[1],
             $24::float8) as window_seconds,
-        max(p.window_expires_at) as window_expires_at
+        max(p.window_expires_at) as window_expires_at,
+        min(p.wait_until) as wait_until
     from placed p
     join fresh f on f.account_id = p.account_id and f.id = p.id
     group by p.account_id, p.conversation_id
 ), touched as (
     insert into conversation as c (account_id, id, channel, contact_address, contact_name, authority_since,
-        arrival_count, open_since, turn_due_at, window_expires_at, last_inbound_at, last_activity_at)
+        arrival_count, open_since, turn_due_at, media_wait_until, is_media_awaited, window_expires_at, last_inbound_at,
+        last_activity_at)
     select a.account_id, a.conversation_id, a.channel, a.contact_address, a.contact_name, clock.now,
         a.arrival_count,
         case when a.arrival_count > 0 then clock.now end,
-        case when a.arrival_count > 0 then clock.now + make_interval(secs => least(a.window_seconds, $25::float8)) end,
+        case when a.arrival_count > 0
+            then greatest(clock.now + make_interval(secs => least(a.window_seconds, $25::float8)), a.wait_until) end,
+        a.wait_until, a.wait_until is not null,
         a.window_expires_at, clock.now, clock.now
     from arrived a, clock
     order by a.account_id, a.conversation_id
@@ -81,8 +102,13 @@ with clock as materialized (
                           select r.window_seconds from arrived r
                           where r.account_id = excluded.account_id and r.conversation_id = excluded.id)),
                       coalesce(c.open_since, excluded.open_since) + make_interval(secs => $25::float8)),
-                c.turn_not_before)
+                c.turn_not_before,
+                case when c.is_media_awaited or excluded.is_media_awaited
+                    then coalesce(c.media_wait_until, excluded.media_wait_until) end)
             end,
+        -- The oldest deadline bounds the wait, also once its own file is there: three audios in a row wait no longer.
+        media_wait_until = coalesce(c.media_wait_until, excluded.media_wait_until),
+        is_media_awaited = c.is_media_awaited or excluded.is_media_awaited,
         triage_due_at = case
             when excluded.arrival_count > 0 and c.reply_waiting and c.authority_state = 'AI_ACTIVE'
             then excluded.last_inbound_at else c.triage_due_at end,
@@ -117,6 +143,7 @@ select p.ord, p.conversation_id, f.id is not null as is_new,
     extract(epoch from t.triage_due_at - clock.now)::float8 as triage_in,
     t.running_turn_id,
     p.is_split,
+    f.id is not null and p.media_id is not null as has_media,
     f.id is not null and exists (
         select from inbound_message waiting
         where waiting.account_id = p.account_id and waiting.channel = p.channel and waiting.target_pending

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from onevoice.flow.conversation.decide import Row
-from onevoice.vocabulary import BurstMessage, EffectState, HistoryItem, MessageId, OutboundState, UntoldEffect
+from onevoice.vocabulary import (
+    BurstMessage,
+    EffectState,
+    HistoryItem,
+    Media,
+    MediaId,
+    MediaKind,
+    MediaState,
+    MessageId,
+    OutboundState,
+    UntoldEffect,
+)
 
 ROLE_OF_AUTHOR = {"ai": "assistant", "operator": "operator", "device": "operator", "customer": "customer"}
 
@@ -16,18 +27,77 @@ STRETCH_MARKS = {
 }
 
 
-def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
-    return tuple(
-        BurstMessage(
-            id=MessageId(row["id"]),
-            type=row["type"],
-            # A transcription says it all; the description stands in while there is none.
-            text=None if row["transcription"] is not None else row["text"],
-            transcription=row["transcription"],
-            at=row["at"],
-        )
-        for row in rows
+# What cannot be had is a marked part of the burst, never a silence.
+NOT_TRANSCRIBED: Final = "[audio not transcribed]"
+NO_SPEECH: Final = "[nobody speaks in this audio]"
+STILL_COMING: Final = "[the file has not arrived yet]"
+NOT_AVAILABLE: Final = "[the file could not be downloaded]"
+
+
+def describe_burst(
+    rows: Sequence[Row], images: Mapping[MediaId, bytes] | None = None
+) -> tuple[BurstMessage, ...]:
+    """One part per message; ``images`` are the bytes of those that the agent is shown."""
+    return tuple(_describe_message(row, images or {}) for row in rows)
+
+
+def _describe_message(row: Row, images: Mapping[MediaId, bytes]) -> BurstMessage:
+    media = _describe_media(row, images)
+    words = row["transcription"]
+    text = row["text"]
+    if words is None and media is not None:
+        mark = _missing(media, row["transcription_state"])
+        text = " ".join(part for part in (text, mark) if part)
+    return BurstMessage(
+        id=MessageId(row["id"]),
+        type=row["type"],
+        # A transcription says it all; the description stands in while there is none.
+        text=None if words is not None else text,
+        transcription=words,
+        at=row["at"],
+        media=media,
     )
+
+
+def _describe_media(row: Row, images: Mapping[MediaId, bytes]) -> Media | None:
+    if row["media_id"] is None:
+        return None
+    id_ = MediaId(row["media_id"])
+    return Media(
+        id=id_,
+        kind=MediaKind(row["kind"]),
+        state=MediaState(row["media_state"]),
+        reason=row["media_reason"],
+        mime_type=row["mime_type"],
+        filename=row["filename"],
+        size_bytes=row["size_bytes"],
+        content=images.get(id_),
+    )
+
+
+def _missing(media: Media, transcription_state: str | None) -> str | None:
+    """What the agent must know it lacks of a message with a file."""
+    if media.kind is MediaKind.AUDIO:
+        return NO_SPEECH if transcription_state == "silent" else NOT_TRANSCRIBED
+    match media.state:
+        case MediaState.STORED:
+            return None
+        case MediaState.WAITING:
+            return STILL_COMING
+        case MediaState.FAILED:
+            return NOT_AVAILABLE
+
+
+def choose_images(rows: Sequence[Row], *, bytes_max: int) -> list[MediaId]:
+    """The stored images that fit into one turn, the latest first served."""
+    chosen: list[MediaId] = []
+    for row in reversed(rows):
+        if row["kind"] not in ("image", "sticker") or row["media_state"] != "stored":
+            continue
+        if row["size_bytes"] <= bytes_max:
+            bytes_max -= row["size_bytes"]
+            chosen.append(MediaId(row["media_id"]))
+    return chosen
 
 
 def describe_history(rows: Sequence[Row]) -> tuple[HistoryItem, ...]:

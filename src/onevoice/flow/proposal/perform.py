@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from onevoice.errors import AgentError, OnevoiceError
+from onevoice.errors import AgentError, MediaUnavailable, OnevoiceError
 from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.effect.gate import MISUSED, open_write_gate
 from onevoice.flow.gate.decide import CutShort, Failure
-from onevoice.flow.proposal.decide import describe_burst, describe_history, describe_untold
+from onevoice.flow.media.decide import media_key
+from onevoice.flow.proposal.decide import choose_images, describe_burst, describe_history, describe_untold
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
 from onevoice.store.statements import Statement, load_statements
-from onevoice.vocabulary import ChannelName, Proposal, TurnContext, TurnId
+from onevoice.vocabulary import AccountId, ChannelName, MediaId, Proposal, TurnContext, TurnId
 
 LOG = logging.getLogger("onevoice.proposal")
 SQL = load_statements(__package__)
+
+IMAGE_BYTES_MAX = 10 * 1024 * 1024
+"""How many bytes of images one turn shows its agent."""
 
 Answer = Proposal | Failure | CutShort
 
@@ -108,6 +112,7 @@ async def load_context(
         contact = await transaction.fetch(SQL["load_contact"], key.account, key.id)
         messages = await transaction.fetch(burst, key.account, of or turn.id)
         history = await transaction.fetch(SQL["load_history"], key.account, key.id, agent.history_messages)
+    images = await _load_images(runtime, key.account, choose_images(messages, bytes_max=IMAGE_BYTES_MAX))
     return TurnContext(
         turn_id=turn.id,
         attempt=turn.attempt,
@@ -119,8 +124,21 @@ async def load_context(
         channel=turn.channel,
         contact_id=contact[0]["contact_address"],
         contact_name=contact[0]["contact_name"],
-        messages=describe_burst(messages),
+        messages=describe_burst(messages, images),
         history=describe_history(history),
         effects=describe_untold(contact[0]["untold"]),
         transcribed_label=agent.transcribed_label,
     )
+
+
+async def _load_images(runtime: Runtime, account: AccountId, wanted: list[MediaId]) -> dict[MediaId, bytes]:
+    """The bytes of images for an agent that takes them; one that cannot be read is described like the others."""
+    images: dict[MediaId, bytes] = {}
+    if not runtime.settings.agent.takes_images:
+        return images
+    for media in wanted:
+        try:
+            images[media] = b"".join([piece async for piece in runtime.media.read(media_key(account, media))])
+        except MediaUnavailable as error:
+            LOG.warning("an image could not be read", extra={"media_id": str(media), "reason": error.reason})
+    return images

@@ -1,7 +1,9 @@
 -- name: load_burst
 -- Exactly the messages the turn claimed and still holds; one withdrawn meanwhile is not shown.
-select m.id, m.type, m.text, m.transcription, coalesce(m.sent_at, m.received_at) as at
+select m.id, m.type, m.text, m.transcription, coalesce(m.sent_at, m.received_at) as at, f.id as media_id, f.kind,
+    f.state as media_state, f.reason as media_reason, f.mime_type, f.filename, f.size_bytes, f.transcription_state
 from inbound_message m
+left join media f on f.account_id = m.account_id and f.inbound_id = m.id
 where m.account_id = $1::text and m.turn_id = $2::uuid and m.state = 'claimed'
 order by m.seq;
 
@@ -48,8 +50,10 @@ limit $3::integer;
 
 -- name: load_open_messages
 -- What an operator is being helped with: everything nobody has answered yet, at most fifty.
-select m.id, m.type, m.text, m.transcription, coalesce(m.sent_at, m.received_at) as at
+select m.id, m.type, m.text, m.transcription, coalesce(m.sent_at, m.received_at) as at, f.id as media_id, f.kind,
+    f.state as media_state, f.reason as media_reason, f.mime_type, f.filename, f.size_bytes, f.transcription_state
 from inbound_message m
+left join media f on f.account_id = m.account_id and f.inbound_id = m.id
 where m.account_id = $1::text and m.conversation_id = $2::uuid and m.state = 'open'
 order by m.seq
 limit 50;
