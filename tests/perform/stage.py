@@ -17,12 +17,19 @@ from onevoice.flow.gate.decide import Verdict
 from onevoice.flow.gate.perform import prepare, settle
 from onevoice.flow.inbound.intake import Intake
 from onevoice.flow.inbound.perform import Received
+from onevoice.flow.media.perform import Download, claim_downloads, fetch, finish_download
 from onevoice.flow.operator.perform import SealedMessage, seal_operator_message
 from onevoice.flow.outbox.begin import Begun, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
 from onevoice.flow.proposal.perform import ask
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.sweep.perform import sweep
+from onevoice.flow.transcription.perform import (
+    Hearing,
+    claim_transcriptions,
+    finish_transcription,
+    hear,
+)
 from onevoice.flow.triage.perform import claim_triage, conclude
 from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import claim
@@ -37,12 +44,16 @@ from onevoice.testing import (
     RecordingChannel,
     ScriptedAgent,
     ScriptedDecider,
+    ScriptedTranscriber,
 )
 from onevoice.vocabulary import AccountId, ConversationId, OperatorId, OutboundState
 
 if TYPE_CHECKING:
     from tests.conftest import Connection
 
+
+# The head of a voice message as WhatsApp sends them.
+VOICE = b"OggS\x00\x02" + bytes(22) + b"\x01\x13OpusHead\x01\x01" + bytes(50)
 
 # Who gives the commands of the runtime itself.
 AUTOMATION = Actor(operator=None, is_admin=True)
@@ -57,6 +68,8 @@ class Stage:
         self.channel = RecordingChannel("loja", clock=self.clock)
         self.agent = ScriptedAgent(otherwise="Certo!")
         self.decider = ScriptedDecider()
+        self.files = MemoryMediaStore()
+        self.transcriber = ScriptedTranscriber()
         self.runtime = Runtime(
             database=database,
             clock=self.clock,
@@ -68,7 +81,8 @@ class Stage:
             agent=self.agent,
             decider=self.decider,
             worker="test",
-            media=MemoryMediaStore(),
+            media=self.files,
+            transcriber=self.transcriber,
         )
         self.intake = Intake(self.runtime)
         self.verdicts: list[Verdict] = []
@@ -114,10 +128,42 @@ class Stage:
             await conclude(self.runtime, question)
         return len(asked)
 
+    async def audio(self, content: bytes = VOICE, **fields: object) -> Received:
+        """A customer's voice message, whose file the channel has."""
+        name = f"file-{self._message_count + 1}"
+        self.channel.files[name] = content
+        media = {"kind": "audio", "id": name, "mime_type": "audio/ogg; codecs=opus"}
+        return await self.customer("[voice message]", type="audio", media=media, **fields)
+
+    async def downloads(self) -> list[Download]:
+        return await claim_downloads(self.runtime, limit=100)
+
+    async def download(self, download: Download) -> None:
+        """Fetch a file and record what came of it."""
+        await finish_download(self.runtime, download, await fetch(self.runtime, download))
+
+    async def hearings(self) -> list[Hearing]:
+        return await claim_transcriptions(self.runtime, limit=100)
+
+    async def transcribe(self, hearing: Hearing) -> None:
+        """Have an audio transcribed and record what came of it."""
+        await finish_transcription(self.runtime, hearing, await hear(self.runtime, hearing))
+
+    async def files_in(self) -> int:
+        """Download and transcribe whatever is due now."""
+        downloads = await self.downloads()
+        for download in downloads:
+            await self.download(download)
+        hearings = await self.hearings()
+        for hearing in hearings:
+            await self.transcribe(hearing)
+        return len(downloads) + len(hearings)
+
     async def run(self) -> None:
         """Everything that is due now, to the end."""
         moved = 1
         while moved:
+            await self.files_in()
             turns = await self.claim()
             for turn in turns:
                 await self.answer(turn)

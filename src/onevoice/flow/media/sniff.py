@@ -52,7 +52,7 @@ def _recognise(head: bytes) -> list[tuple[str, str]]:
     """Types with their extensions, the likeliest first."""
     try:
         # Its records are untyped named tuples.
-        matches = cast("list[Any]", puremagic.magic_string(head))
+        matches = cast("list[Any]", puremagic.magic_string(head))  # pyright: ignore[reportUnknownMemberType]
     except (puremagic.PureError, ValueError):
         return []
     found: list[tuple[str, str]] = []

@@ -17,7 +17,15 @@ RETRY_SECONDS_MAX: Final = 60.0
 TRIES_MAX: Final = 8
 
 # What providers know a format by: the extension, not the type (wire format 6.2).
-_EXTENSIONS: Final = {"audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a", "video/mp4": ".mp4"}
+_EXTENSIONS: Final = {
+    "audio/aac": ".aac",
+    "audio/amr": ".amr",
+    "audio/mp4": ".m4a",
+    "audio/mpeg": ".mp3",
+    "audio/ogg": ".ogg",
+    "audio/wave": ".wav",
+    "video/mp4": ".mp4",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
