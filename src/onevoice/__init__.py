@@ -1,6 +1,7 @@
 """onevoice: one conversation, one voice.
 
-Public names for agents and triage functions written by users. Importing it starts nothing and loads no agent library.
+Public names for agents, triage functions and transcribers written by users. Importing it starts nothing and
+loads no agent library.
 """
 
 from __future__ import annotations
@@ -8,13 +9,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from onevoice.errors import HandoffOutsideTurn, WriteOutsideTurn, WriteRefused
+from onevoice.errors import HandoffOutsideTurn, TranscriptionFailed, WriteOutsideTurn, WriteRefused
+from onevoice.ports.transcriber import Audio, Transcript
 from onevoice.vocabulary import (
     BurstMessage,
+    Button,
     HandoffRequest,
     HistoryItem,
+    Media,
+    MediaKind,
+    Menu,
+    MenuRow,
+    MenuSection,
+    OutgoingMedia,
     OutgoingMessage,
     Proposal,
+    Reaction,
+    Template,
     TriageDecision,
     TriageRequest,
     TurnContext,
@@ -23,12 +34,24 @@ from onevoice.vocabulary import (
 )
 
 __all__ = [
+    "Audio",
     "BurstMessage",
+    "Button",
     "HandoffOutsideTurn",
     "HandoffRequest",
     "HistoryItem",
+    "Media",
+    "MediaKind",
+    "Menu",
+    "MenuRow",
+    "MenuSection",
+    "OutgoingMedia",
     "OutgoingMessage",
     "Proposal",
+    "Reaction",
+    "Template",
+    "Transcript",
+    "TranscriptionFailed",
     "TriageDecision",
     "TriageRequest",
     "TurnContext",

@@ -20,9 +20,12 @@ from onevoice.adapters.channels.whatsapp import WhatsAppChannel
 from onevoice.adapters.channels.whatsapp.contact import alias_of
 from onevoice.adapters.clock import SystemClock
 from onevoice.adapters.media.guard import GuardedTransport, origin_of
-from onevoice.adapters.media.store import open_folder
+from onevoice.adapters.media.store import open_bucket, open_folder
 from onevoice.adapters.receiver import WebhookReceiver
 from onevoice.adapters.small_pools import SmallPools
+from onevoice.adapters.transcribers.module import load_transcriber
+from onevoice.adapters.transcribers.openai_compatible import OpenAiTranscriber
+from onevoice.adapters.transcribers.silence import SilenceFilter
 from onevoice.adapters.triage.module import load_decider
 from onevoice.adapters.wakeup.in_process import InProcessWakeup
 from onevoice.errors import ConfigurationError
@@ -33,6 +36,7 @@ from onevoice.ports.channel import Channel
 from onevoice.ports.clock import Clock
 from onevoice.ports.media_store import MediaStore
 from onevoice.ports.receiver import Receiver
+from onevoice.ports.transcriber import Transcriber
 from onevoice.ports.triage import Decider
 from onevoice.ports.writes import WriteCall
 from onevoice.settings import Settings
@@ -105,12 +109,16 @@ async def open_application(settings: Settings) -> AsyncGenerator[Application]:
             decider=build_decider(settings, telemetry),
             worker=f"{socket.gethostname()}:{os.getpid()}",
             media=build_media_store(settings),
+            transcriber=build_transcriber(settings, http=http),
             receiver=build_receiver(settings, http=http),
             policies=build_policies(settings),
         )
         try:
             yield Application(runtime, api_database)
         finally:
+            if runtime.transcriber is not None:
+                await runtime.transcriber.close()
+            await runtime.media.close()
             await agent.close()
             await api_database.close()
 
@@ -210,8 +218,35 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
 
 
 def build_media_store(settings: Settings) -> MediaStore:
-    """The folder beside the embedded database."""
-    return open_folder(settings.database.data_dir / "media")
+    """A bucket, else the folder beside the embedded database."""
+    media = settings.media
+    if not media.url:
+        return open_folder(settings.database.data_dir.expanduser() / "media")
+    return open_bucket(
+        media.url,
+        endpoint_url=media.endpoint_url or None,
+        region=media.region or None,
+        access_key_id=media.access_key_id.get_secret_value() or None,
+        secret_access_key=media.secret_access_key.get_secret_value() or None,
+    )
+
+
+def build_transcriber(settings: Settings, *, http: httpx2.AsyncClient) -> Transcriber | None:
+    """Whoever is configured, with silence kept away from the agent; ``None``: audios stay without words."""
+    transcription = settings.transcription
+    if transcription.use:
+        return SilenceFilter(load_transcriber(transcription.use, settings.folder))
+    if not transcription.url:
+        return None
+    return SilenceFilter(
+        OpenAiTranscriber(
+            url=transcription.url,
+            model=transcription.model,
+            api_key=transcription.api_key.get_secret_value(),
+            language=transcription.language or None,
+            http=http,
+        )
+    )
 
 
 def build_receiver(settings: Settings, *, http: httpx2.AsyncClient) -> Receiver | None:

@@ -14,6 +14,7 @@ from onevoice.settings.channels import (
 )
 from onevoice.settings.hours import Hours, parse_hours
 from onevoice.settings.load import DEFAULT_FILE, load_settings
+from onevoice.settings.media import MediaSettings, TranscriptionSettings
 from onevoice.settings.root import Settings
 from onevoice.settings.sections import (
     AgentSettings,
@@ -39,6 +40,7 @@ __all__ = [
     "ChannelSettings",
     "DatabaseSettings",
     "Hours",
+    "MediaSettings",
     "NotifySettings",
     "OutboxSettings",
     "PolicyAction",
@@ -47,6 +49,7 @@ __all__ = [
     "Section",
     "ServerSettings",
     "Settings",
+    "TranscriptionSettings",
     "TriageSettings",
     "TurnSettings",
     "WebchatChannelSettings",

@@ -22,6 +22,8 @@ _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?|\[[0-9a-f:]+\](:[0-9]{1,5})?")
 _HOST_PATTERN = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?")
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?")
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 BUILTIN_AGENTS = ("builtin:demo", "builtin:echo")
@@ -143,6 +145,25 @@ def check_decider(value: str) -> str:
         return value
     close = nearest(value, ["rules", "llm"])
     raise fault(f'names no decider; did you mean {close}? It is rules, llm or "module:function"')
+
+
+def check_function(value: str) -> str:
+    if not _is_reference(value):
+        raise fault('names no function; write "module:function", such as "ears:transcribe"')
+    return value
+
+
+def check_language(value: str) -> str:
+    if not _LANGUAGE.fullmatch(value):
+        raise fault("is no language's code; write two letters, such as pt, es or en")
+    return value
+
+
+def check_bucket(value: str) -> str:
+    """``s3://bucket`` with a prefix or without one; a trailing slash is dropped."""
+    if not _BUCKET.fullmatch(value):
+        raise fault("names no bucket; write s3://bucket/prefix, or leave it empty for a folder")
+    return value.rstrip("/")
 
 
 def check_not_built(value: str) -> str:

@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from onevoice.settings.channels import AnyChannel
 from onevoice.settings.forms import faults_of_keys, nearest
+from onevoice.settings.media import MediaSettings, TranscriptionSettings
 from onevoice.settings.sections import (
     AgentSettings,
     BrokerSettings,
@@ -23,7 +24,6 @@ from onevoice.settings.sections import (
     RedisSettings,
     Section,
     ServerSettings,
-    TranscriptionSettings,
     TriageSettings,
     TurnSettings,
 )
@@ -38,6 +38,7 @@ class Settings(Section):
     outbox: OutboxSettings = Field(default_factory=OutboxSettings)
     triage: TriageSettings = Field(default_factory=TriageSettings)
     agent: AgentSettings = Field(default_factory=AgentSettings)
+    media: MediaSettings = Field(default_factory=MediaSettings)
     transcription: TranscriptionSettings = Field(default_factory=TranscriptionSettings)
     handoff: HandoffSettings = Field(default_factory=HandoffSettings)
     broker: BrokerSettings = Field(default_factory=BrokerSettings)

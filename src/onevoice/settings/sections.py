@@ -258,20 +258,6 @@ class AgentSettings(Section):
     )
 
 
-class TranscriptionSettings(Section):
-    """Who turns voice messages into words."""
-
-    timeout_seconds: Number = Field(
-        default=60.0, ge=0.1, le=600, description="How long one transcription may take."
-    )
-    price_per_minute: Number = Field(
-        default=0.0,
-        ge=0,
-        le=1000,
-        description="What a minute of audio costs, in your currency; counted in onevoice_transcription_cost_total.",
-    )
-
-
 class HandoffSettings(Section):
     """What brings a human in, and what gives the conversation back."""
 

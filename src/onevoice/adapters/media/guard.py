@@ -126,7 +126,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             status_code=response.status,
             headers=response.headers,
             stream=_Body(response),
-            extensions=cast("dict[str, object]", response.extensions),  # pyright: ignore[reportUnknownMemberType] - Untyped in the library.
+            extensions=cast("dict[str, object]", response.extensions),
         )
 
     async def aclose(self) -> None:

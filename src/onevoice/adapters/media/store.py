@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import obstore
 from obstore.exceptions import BaseError
-from obstore.store import LocalStore, ObjectStore
+from obstore.store import LocalStore, ObjectStore, S3Store
 
 from onevoice.errors import MediaUnavailable
 
 if TYPE_CHECKING:
     from obstore import GetOptions
+    from obstore.store import S3Config
 
 PIECE_BYTES = 1024 * 1024
+CONNECT_TIMEOUT = timedelta(seconds=5)
+# Of one call, which carries five pieces at most, or of one read's whole stream.
+CALL_TIMEOUT = timedelta(seconds=60)
 
 
 def open_folder(folder: Path) -> ObjectMediaStore:
@@ -23,6 +28,40 @@ def open_folder(folder: Path) -> ObjectMediaStore:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     return ObjectMediaStore(LocalStore(prefix=folder.absolute()))
+
+
+def open_bucket(
+    url: str,
+    *,
+    endpoint_url: str | None = None,
+    region: str | None = None,
+    access_key_id: str | None = None,
+    secret_access_key: str | None = None,
+) -> ObjectMediaStore:
+    """Keep files in an S3-compatible bucket, ``s3://bucket/prefix``; nothing is called yet.
+
+    What is not given comes from the environment, as for any program of AWS.
+    """
+    given = {
+        "endpoint": endpoint_url,
+        "region": region,
+        "access_key_id": access_key_id,
+        "secret_access_key": secret_access_key,
+    }
+    config = cast("S3Config", {key: value for key, value in given.items() if value is not None})
+    return ObjectMediaStore(
+        S3Store.from_url(
+            url,
+            config=config,
+            client_options={
+                "allow_http": (endpoint_url or "").startswith("http://"),
+                "connect_timeout": CONNECT_TIMEOUT,
+                "timeout": CALL_TIMEOUT,
+            },
+            # Who calls tries again by themselves, and later.
+            retry_config={"max_retries": 2, "retry_timeout": CALL_TIMEOUT},
+        )
+    )
 
 
 class ObjectMediaStore:

@@ -42,6 +42,7 @@ _ADDRESSES_MAX: Final = 3
 _ANSWER_BYTES_MAX: Final = 100_000
 _ADDRESS_SECONDS_MAX: Final = 20.0
 _RATE_SECONDS: Final = 60.0
+_TOKEN_SECONDS: Final = 300.0
 _RETRY_SECONDS_MAX: Final = 3600.0
 _TIMEOUT: Final = httpx2.Timeout(connect=10.0, read=30.0, write=10.0, pool=10.0)
 # What stands in a path: nothing that climbs out of it or begins a query.
@@ -139,8 +140,8 @@ async def _ask_address(media: MediaRef, source: MediaSource) -> _Address:
                 answer = await _read_answer(response)
             finally:
                 await response.aclose()
-    except (httpx2.HTTPError, TimeoutError) as error:
-        raise MediaUnavailable("channel_unreachable") from error
+    except (httpx2.HTTPError, TimeoutError):
+        raise MediaUnavailable("channel_unreachable") from None
     if "error" in answer or response.status_code != 200:
         raise _refusal(response, answer)
     return _read_address(answer, source)
@@ -166,8 +167,8 @@ async def _open(url: httpx2.URL, source: MediaSource) -> httpx2.Response:
     request = source.files.build_request("GET", url, headers=source.headers, timeout=_TIMEOUT)
     try:
         return await source.files.send(request, stream=True, auth=None, follow_redirects=False)
-    except httpx2.HTTPError as error:
-        raise MediaUnavailable("channel_unreachable") from error
+    except httpx2.HTTPError:
+        raise MediaUnavailable("channel_unreachable") from None
 
 
 def _check_head(response: httpx2.Response, media: MediaRef, address: _Address) -> int | None:
@@ -228,8 +229,8 @@ def _refusal(response: httpx2.Response, answer: Object) -> MediaUnavailable:
     if code in _RATE_CODES or status == 429:
         return MediaUnavailable("rate_limited", retry_after_seconds=wait or _RATE_SECONDS)
     if code in _TOKEN_CODES or status in {401, 403}:
-        # Until somebody renews it; too many failing calls block all of the number's files for half an hour.
-        return MediaUnavailable("token_refused", retry_after_seconds=wait or _RATE_SECONDS)
+        # Somebody has to renew it; too many failing calls block all of the number's files for half an hour.
+        return MediaUnavailable("token_refused", retry_after_seconds=wait or _TOKEN_SECONDS)
     if code in _PASSING_CODES or status >= 500 or status == 408:
         return MediaUnavailable("channel_unavailable", retry_after_seconds=wait)
     if 300 <= status < 400:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from onevoice.adapters.channels.whatsapp.attachment import attachment_of
 from onevoice.adapters.channels.whatsapp.contact import alias_of, aliases_of, contact_of, is_phone
 from onevoice.adapters.channels.whatsapp.describe import describe, describe_edit
 from onevoice.adapters.channels.whatsapp.envelope import (
@@ -98,6 +99,7 @@ def _read_message(change: Change, message: Object) -> MessageItem:
         target_external_id=_target(message, message_type, kind),
         reply_to_external_id=_reply_to(message),
         route=change.route,
+        media=attachment_of(message, message_type),
     )
 
 

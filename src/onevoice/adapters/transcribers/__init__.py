@@ -1,0 +1,1 @@
+"""What turns voice messages into words: a provider over HTTP, or a function of the user."""
