@@ -152,6 +152,12 @@ DEFINITIONS: tuple[MetricDefinition, ...] = (
         help="What the transcriptions cost, at transcription.price_per_minute.",
     ),
     MetricDefinition(
+        name="work_signs",
+        kind="counter",
+        labels={"outcome": ("shown", "failed")},
+        help="Calls that mark a message as read and show that an answer is being written; a failure delays nothing.",
+    ),
+    MetricDefinition(
         name="outbound",
         kind="counter",
         labels={"author": ("ai", "operator", "device", "system"), "state": (), "reason": ()},
@@ -262,6 +268,7 @@ class Telemetry:
         self.transcription_seconds = self._histogram("transcription_seconds")
         self.transcribed_seconds = self._counter("transcribed_seconds")
         self.transcription_cost = self._counter("transcription_cost")
+        self.work_signs = self._counter("work_signs")
         self.outbound = self._counter("outbound")
         self.late_ai_send = self._counter("late_ai_send")
         self.turn_lag_seconds = self._histogram("turn_lag_seconds")

@@ -16,7 +16,7 @@ from onevoice.flow.inbound.decide import (
     decide_amendment,
     replaces_address,
 )
-from onevoice.flow.proposal.decide import describe_burst, describe_history
+from onevoice.flow.proposal.decide import choose_images, describe_burst, describe_history
 from onevoice.ports.channel import ContactRef, ItemKind, MessageItem
 from onevoice.vocabulary import InboundState, OutboundState
 from tests.decide.facts import CHANNEL, at
@@ -139,19 +139,50 @@ def test_history_is_oldest_first() -> None:
     assert [item.text for item in describe_history(rows)] == ["1", "2", "3"]
 
 
-def test_a_burst_is_one_part_per_message() -> None:
-    """Type, text and transcription are the message's own."""
+def _message(**fields: object) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "id": UUID(int=1),
-        "type": "audio",
-        "text": None,
-        "transcription": "oi",
-        "at": at(0),
-    }
+        "id": UUID(int=1), "type": "audio", "text": "[voice message]", "transcription": None, "at": at(0),
+        "media_id": UUID(int=2), "kind": "audio", "media_state": "stored", "media_reason": None,
+        "mime_type": "audio/ogg", "filename": None, "size_bytes": 9, "transcription_state": None,
+    }  # fmt: skip
+    return row | fields
 
-    (part,) = describe_burst([row])
 
-    assert (part.type, part.text, part.transcription) == ("audio", None, "oi")
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"transcription": "oi", "transcription_state": "done"}, None),
+        ({"transcription_state": "waiting"}, "[voice message] [audio not transcribed]"),
+        ({"transcription_state": "failed", "media_state": "failed"}, "[voice message] [audio not transcribed]"),
+        ({"transcription_state": "silent"}, "[voice message] [nobody speaks in this audio]"),
+        ({"kind": "image", "text": "[image] olha"}, "[image] olha"),
+        ({"kind": "image", "text": "[image]", "media_state": "waiting"}, "[image] [the file has not arrived yet]"),
+        ({"kind": "document", "text": "[document]", "media_state": "failed"},
+         "[document] [the file could not be downloaded]"),
+        ({"media_id": None, "type": "text", "text": "oi"}, "oi"),
+    ],
+)  # fmt: skip
+def test_a_burst_is_one_part_per_message_and_says_what_is_missing(
+    fields: dict[str, object], text: str | None
+) -> None:
+    """Words stand for their audio; a file that cannot be had is a marked part, not a silence."""
+    (part,) = describe_burst([_message(**fields)])
+
+    assert part.text == text
+    assert part.transcription == fields.get("transcription")
+
+
+def test_images_fit_into_one_turn() -> None:
+    """The latest are shown, as many as fit; a file that is no image or is not there is none of them."""
+    rows = [
+        _message(media_id=UUID(int=1), kind="image", size_bytes=6),
+        _message(media_id=UUID(int=2), kind="document", size_bytes=1),
+        _message(media_id=UUID(int=3), kind="image", size_bytes=5),
+        _message(media_id=UUID(int=4), kind="image", size_bytes=5, media_state="waiting"),
+        _message(media_id=UUID(int=5), kind="sticker", size_bytes=4),
+    ]
+
+    assert choose_images(rows, bytes_max=10) == [UUID(int=5), UUID(int=3)]
 
 
 def test_an_opt_out_comes_before_every_policy() -> None:

@@ -68,13 +68,15 @@ async def claim_downloads(runtime: Runtime, *, limit: int) -> list[Download]:
     ]
 
 
-async def renew_downloads(runtime: Runtime, downloads: Sequence[Download]) -> None:
-    """Keep the leases of downloads that still run."""
+async def renew_downloads(
+    runtime: Runtime, downloads: Sequence[Download], *, seconds: float = LEASE_SECONDS
+) -> None:
+    """Keep downloads that still run for so long; 0 hands them to whoever looks next."""
     await runtime.database.run(
         "renew_downloads",
         SQL["renew_downloads"],
         runtime.clock.now(),
-        LEASE_SECONDS,
+        seconds,
         [download.account for download in downloads],
         [download.id for download in downloads],
     )
@@ -128,7 +130,9 @@ async def finish_download(
     runtime.telemetry.media.labels(
         kind=download.ref.kind.value, outcome="retried" if after.retry_in_seconds else after.state.value
     ).inc()
-    if after.transcription is TranscriptionState.WAITING:
+    if after.retry_in_seconds is not None:
+        runtime.wakeup.nudge(Work.MEDIA, in_seconds=after.retry_in_seconds)
+    elif after.transcription is TranscriptionState.WAITING:
         runtime.wakeup.nudge(Work.MEDIA)
     return after.state
 

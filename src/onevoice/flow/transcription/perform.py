@@ -24,6 +24,7 @@ from onevoice.flow.transcription.decide import (
 )
 from onevoice.flow.transcription.duration import measure_seconds
 from onevoice.ports.transcriber import Audio, Transcriber, Transcript
+from onevoice.ports.wakeup import Work
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
 from onevoice.vocabulary import AccountId, InboundState, MediaId, MessageId, TranscriptionState
@@ -70,13 +71,15 @@ async def claim_transcriptions(runtime: Runtime, *, limit: int) -> list[Hearing]
     ]
 
 
-async def renew_transcriptions(runtime: Runtime, hearings: Sequence[Hearing]) -> None:
-    """Keep the leases of calls that still run."""
+async def renew_transcriptions(
+    runtime: Runtime, hearings: Sequence[Hearing], *, seconds: float = LEASE_SECONDS
+) -> None:
+    """Keep calls that still run for so long; 0 hands them to whoever looks next."""
     await runtime.database.run(
         "renew_transcriptions",
         SQL["renew_transcriptions"],
         runtime.clock.now(),
-        LEASE_SECONDS,
+        seconds,
         [hearing.account for hearing in hearings],
         [hearing.id for hearing in hearings],
     )
@@ -141,6 +144,8 @@ async def finish_transcription(runtime: Runtime, hearing: Hearing, heard: Heard)
             runtime.telemetry.transcription_seconds.observe(waited)
         nudges = await refresh(runtime, transaction, [conversation.key])
     nudges.send(runtime)
+    if after.retry_in_seconds is not None:
+        runtime.wakeup.nudge(Work.MEDIA, in_seconds=after.retry_in_seconds)
     _measure(runtime, heard, after)
     return after.state
 

@@ -17,13 +17,18 @@ class OpenMessage:
 
     id: MessageId
     received_at: datetime
+    external_id: str = ""
     replied_at: datetime | None = None
     window_rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A claimed turn, as its worker carries it. ``waited_seconds``: how long its first message had waited then."""
+    """A claimed turn, as its worker carries it.
+
+    ``waited_seconds``: how long its first message had waited then. ``newest_external_id``: the channel's id of its last
+    message, to be marked as read.
+    """
 
     id: TurnId
     conversation: ConversationKey
@@ -35,6 +40,7 @@ class Turn:
     waited_seconds: float
     window_rules: tuple[str, ...]
     message_ids: tuple[MessageId, ...]
+    newest_external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +82,7 @@ def choose_turn(
         waited_seconds=(conversation.now - open_since).total_seconds(),
         window_rules=tuple(message.window_rule for message in messages if message.window_rule is not None),
         message_ids=tuple(message.id for message in messages),
+        newest_external_id=messages[-1].external_id,
     )
 
 

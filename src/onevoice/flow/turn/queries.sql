@@ -10,7 +10,7 @@ for update of c skip locked;
 -- name: read_open_messages
 -- Read after the lock was taken in a statement of its own: nothing commits a message unseen by this.
 -- With each conversation's latest reply, to see how often a new burst follows one at once.
-select m.account_id, m.conversation_id, m.id, m.received_at, m.window_rule, reply.sent_at as replied_at
+select m.account_id, m.conversation_id, m.id, m.external_id, m.received_at, m.window_rule, reply.sent_at as replied_at
 from unnest($1::text[], $2::uuid[]) as wanted (account_id, id)
 left join lateral (
     select r.sent_at
@@ -20,7 +20,7 @@ left join lateral (
     limit 1
 ) reply on true
 cross join lateral (
-    select o.account_id, o.conversation_id, o.id, o.received_at, o.seq, o.window_rule
+    select o.account_id, o.conversation_id, o.id, o.external_id, o.received_at, o.seq, o.window_rule
     from inbound_message o
     where o.account_id = wanted.account_id and o.conversation_id = wanted.id and o.state = 'open'
     order by o.seq
