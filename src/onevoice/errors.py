@@ -74,6 +74,18 @@ class MediaUnavailable(OnevoiceError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class MessageUnsendable(OnevoiceError):
+    """The channel cannot carry this message; nothing was sealed.
+
+    ``code`` names the limit or the missing ability (``file_too_large``, ``too_many_buttons``, ``not_supported`` …); the
+    message says which, and what to do.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class TranscriptionFailed(OnevoiceError):
     """An audio was not transcribed; reason, retry and wait as of ``MediaUnavailable``."""
 

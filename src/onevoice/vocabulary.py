@@ -6,6 +6,7 @@ The same words appear in tables, metrics, URLs and screens (see docs/glossary.md
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -185,10 +186,106 @@ class HandoffRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutgoingMessage:
-    """One message of a proposal, before it is split into parts the channel can carry."""
+class OutgoingMedia:
+    """A file to be sent: either the ``id`` of one that was handed in or came in before, or its ``content``.
 
-    text: str
+    ``kind``: what it is sent as; ``None``: what its bytes say, as a document where the channel takes it as nothing
+    else. ``filename`` is shown to the customer. ``mime_type`` is a hint for bytes that nobody recognises.
+    """
+
+    id: MediaId | None = None
+    content: bytes | None = field(default=None, repr=False)
+    kind: MediaKind | None = None
+    filename: str | None = None
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """An answer to tap. WhatsApp: at most 3 in a message, ``title`` 20 characters, ``id`` 256."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuRow:
+    """An entry of a menu. WhatsApp: ``title`` 24 characters, ``description`` 72, ``id`` 200."""
+
+    id: str
+    title: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuSection:
+    """Entries under one heading of at most 24 characters; a menu of one section needs no ``title``."""
+
+    rows: tuple[MenuRow, ...]
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu:
+    """A list to choose one entry from, opened by ``button`` (WhatsApp: 20 characters; 10 rows over all sections)."""
+
+    button: str
+    sections: tuple[MenuSection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A message that the channel approved beforehand, the only kind that passes a closed reply window.
+
+    ``components`` are the channel's own JSON for the parameters. Operators and automation send templates, agents not.
+    """
+
+    name: str
+    language: str
+    components: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """An emoji on a customer's message, named by our id of it or the channel's; an empty ``emoji`` takes it back."""
+
+    message: str
+    emoji: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingMessage:
+    """One message to the customer, before it is split into parts the channel can carry.
+
+    ``text`` alone, or with one of: a file, whose caption it is; buttons or a menu, above which it stands. A template
+    and a reaction have no text.
+    """
+
+    text: str = ""
+    media: OutgoingMedia | None = None
+    buttons: tuple[Button, ...] = ()
+    menu: Menu | None = None
+    template: Template | None = None
+    reaction: Reaction | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """Nothing that could be sent."""
+        return not (
+            self.text.strip() or self.media or self.buttons or self.menu or self.template or self.reaction
+        )
+
+    @property
+    def words(self) -> str:
+        """What the customer reads, or what they get, in brackets."""
+        if self.template is not None:
+            return f"[template {self.template.name}]"
+        if self.reaction is not None:
+            return f"[reaction: {self.reaction.emoji}]" if self.reaction.emoji else "[reaction taken back]"
+        if self.text.strip() or self.media is None:
+            return self.text
+        kind = self.media.kind.value if self.media.kind else "file"
+        return f"[{kind}: {self.media.filename}]" if self.media.filename else f"[{kind}]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +315,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Media:
-    """A file that came with a message.
+    """A file that came with a message, or was handed in to be sent.
 
     ``state`` is ``waiting`` or ``failed`` where the agent must do without it; ``reason`` says why. ``url`` is the path
     it is served under. ``content`` are the bytes of a stored image, for an agent that takes images; else ``None``.

@@ -24,6 +24,7 @@ from onevoice.ports.channel import (
     UnknownItem,
     WebhookRequest,
 )
+from onevoice.vocabulary import OutgoingMessage
 
 BODIES = [
     b"[]",
@@ -197,7 +198,7 @@ class ChannelContract:
     @pytest.mark.parametrize("text", TEXTS)
     def test_parts_fit_and_lose_nothing(self, subject: ChannelSubject, text: str) -> None:
         """In order, none blank, none too long, and all of the text but white space."""
-        parts = list(subject.channel.split(text))
+        parts = [part.text for part in subject.channel.compose(OutgoingMessage(text=text))]
         limit = subject.part_units_max
 
         assert all(part.strip() for part in parts)
@@ -209,7 +210,7 @@ class ChannelContract:
     @pytest.mark.parametrize("blank", ["", " ", "\n\t "])
     def test_a_blank_text_has_no_parts(self, subject: ChannelSubject, blank: str) -> None:
         """Nothing is sent for nothing."""
-        assert list(subject.channel.split(blank)) == []
+        assert list(subject.channel.compose(OutgoingMessage(text=blank))) == []
 
     async def test_an_accepted_message_has_its_id(self, subject: ChannelSubject) -> None:
         """The id under which receipts will speak of it."""

@@ -35,7 +35,14 @@ from onevoice.testing import (
     loopback_only,
     make_turn_context,
 )
-from onevoice.vocabulary import ChannelName, ConversationId, Proposal, TriageDecision, TriageRequest
+from onevoice.vocabulary import (
+    ChannelName,
+    ConversationId,
+    OutgoingMessage,
+    Proposal,
+    TriageDecision,
+    TriageRequest,
+)
 
 
 def a_delivery(text: str = "Olá!", *, deadline: float = 10.0) -> Delivery:
@@ -257,7 +264,8 @@ def test_a_webhook_of_another_shape_is_unknown_and_no_json_is_unreadable() -> No
 
 def test_a_long_text_is_split_without_loss() -> None:
     """The parts joined are the text, and none is longer than the channel carries."""
-    parts = RecordingChannel(part_chars_max=3).split("abcdefgh")
+    composed = RecordingChannel(part_chars_max=3).compose(OutgoingMessage(text="abcdefgh"))
+    parts = [part.text for part in composed]
 
     assert parts == ["abc", "def", "gh"]
 

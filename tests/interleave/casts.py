@@ -20,7 +20,7 @@ from onevoice.flow.sweep.perform import sweep
 from onevoice.flow.triage.perform import claim_triage, conclude
 from onevoice.flow.turn.perform import claim, renew
 from onevoice.ports.channel import StatusItem
-from onevoice.vocabulary import ChannelName, OperatorId
+from onevoice.vocabulary import ChannelName, OperatorId, OutgoingMessage
 from tests.interleave.gates import Facts, Guard, Seat
 from tests.interleave.world import KEY, Actor, Cast, World
 
@@ -161,7 +161,12 @@ def operator(name: str, *acts: Command | str, is_admin: bool = False) -> Script:
                     seat.observe((view.state.value, view.version))
                 else:
                     await seal_operator_message(
-                        runtime, KEY, actor=actor, text=act, seen=None, idempotency_key=f"{name}-{number}"
+                        runtime,
+                        KEY,
+                        actor=actor,
+                        message=OutgoingMessage(text=act),
+                        seen=None,
+                        idempotency_key=f"{name}-{number}",
                     )
             except CommandRefused as refused:
                 world.mark(f"refused {refused.code}")

@@ -15,12 +15,14 @@ from onevoice.ports.channel import (
     NotSent,
     Outcome,
     OutcomeUnknown,
+    Part,
     Refused,
 )
 from onevoice.testing import RecordingChannel
 from onevoice.vocabulary import (
     ErrorAction,
     HandoffRequest,
+    Media,
     OutgoingMessage,
     Proposal,
     TriageDecision,
@@ -92,8 +94,8 @@ class GatedChannel(RecordingChannel):
         self._outcomes = outcomes
         self._part_chars_max = 4096
 
-    def split(self, text: str) -> Sequence[str]:
-        return text.split("|")
+    def compose(self, message: OutgoingMessage, file: Media | None = None) -> Sequence[Part]:
+        return [Part(text=text) for text in message.text.split("|")]
 
     async def deliver(self, delivery: Delivery) -> Outcome:
         await self._seat.gate("channel: about to send")

@@ -19,8 +19,9 @@ from onevoice.flow.inbound.intake import Intake
 from onevoice.flow.inbound.perform import Received
 from onevoice.flow.media.perform import Download, claim_downloads, fetch, finish_download
 from onevoice.flow.operator.perform import SealedMessage, seal_operator_message
-from onevoice.flow.outbox.begin import Begun, begin_sends
+from onevoice.flow.outbox.begin import Begun, Upload, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.flow.outbox.upload import finish_upload, upload
 from onevoice.flow.proposal.perform import ask
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.sweep.perform import sweep
@@ -46,7 +47,7 @@ from onevoice.testing import (
     ScriptedDecider,
     ScriptedTranscriber,
 )
-from onevoice.vocabulary import AccountId, ConversationId, OperatorId, OutboundState
+from onevoice.vocabulary import AccountId, ConversationId, OperatorId, OutboundState, OutgoingMessage
 
 if TYPE_CHECKING:
     from tests.conftest import Connection
@@ -109,8 +110,12 @@ class Stage:
         return verdict
 
     async def send(self) -> int:
-        """Begin, deliver and finish whatever may leave now."""
-        begun = await begin_sends(self.runtime, limit=100)
+        """Upload what must be with the channel first; begin, deliver and finish whatever may leave now."""
+        found = await begin_sends(self.runtime, limit=100)
+        uploads = [act for act in found if isinstance(act, Upload)]
+        for act in uploads:
+            await finish_upload(self.runtime, act, await upload(self.runtime, act))
+        begun = [act for act in found if isinstance(act, Begun)]
         if begun:
             outcomes = await asyncio.gather(
                 *(self.runtime.channels[attempt.channel].deliver(attempt.delivery) for attempt in begun)
@@ -120,7 +125,7 @@ class Stage:
                 for attempt, outcome in zip(begun, outcomes, strict=True)
             ]
             self.outcomes += await finish_sends(self.runtime, finished)
-        return len(begun)
+        return len(found)
 
     async def triage(self) -> int:
         asked = await claim_triage(self.runtime, limit=100)
@@ -196,11 +201,14 @@ class Stage:
     async def command(self, command: Command, actor: Actor, **fields: Any) -> AuthorityView:
         return await give_command(self.runtime, await self.key(), command, actor=actor, **fields)
 
-    async def reply(self, actor: Actor, text: str, **fields: Any) -> SealedMessage:
+    async def reply(self, actor: Actor, said: str | OutgoingMessage, **fields: Any) -> SealedMessage:
         """The operator writes; each call has a key of its own unless one is given."""
         self._message_count += 1
         given = {"seen": None, "idempotency_key": f"key-{self._message_count}", **fields}
-        return await seal_operator_message(self.runtime, await self.key(), actor=actor, text=text, **given)
+        message = OutgoingMessage(text=said) if isinstance(said, str) else said
+        return await seal_operator_message(
+            self.runtime, await self.key(), actor=actor, message=message, **given
+        )
 
     async def key(self) -> ConversationKey:
         row = await self.conversation()
@@ -212,7 +220,11 @@ class Stage:
 
     async def begin(self) -> list[Begun]:
         """Start what may leave, as a dispatcher whose calls have not come back yet."""
-        return await begin_sends(self.runtime, limit=100)
+        return [act for act in await begin_sends(self.runtime, limit=100) if isinstance(act, Begun)]
+
+    async def begin_uploads(self) -> list[Upload]:
+        """The same for files that must be with the channel first."""
+        return [act for act in await begin_sends(self.runtime, limit=100) if isinstance(act, Upload)]
 
     async def finish(self, begun: Begun, outcome: Outcome) -> OutboundState:
         return (await finish_sends(self.runtime, [Finished(begun=begun, outcome=outcome)]))[0]

@@ -24,7 +24,7 @@ from onevoice.ports.channel import (
     WebhookRequest,
 )
 from onevoice.testing.manual_clock import ManualClock
-from onevoice.vocabulary import AccountId, ChannelName
+from onevoice.vocabulary import AccountId, ChannelName, OutgoingMessage
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_what_is_no_json_is_unreadable(channel: Channel, body: bytes) -> None:
 )
 def test_a_reply_is_one_part(channel: Channel, text: str, parts: tuple[str, ...]) -> None:
     """The page carries any length; a blank text has no part."""
-    assert tuple(channel.split(text)) == parts
+    assert tuple(part.text for part in channel.compose(OutgoingMessage(text=text))) == parts
 
 
 def test_the_secret_is_made_once(tmp_path: Path) -> None:

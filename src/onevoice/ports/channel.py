@@ -13,7 +13,15 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from onevoice.vocabulary import AccountId, ChannelName, ErrorAction, MediaKind, StopAi
+from onevoice.vocabulary import (
+    AccountId,
+    ChannelName,
+    ErrorAction,
+    Media,
+    MediaKind,
+    OutgoingMessage,
+    StopAi,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +175,28 @@ class WebhookAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
-    """One attempt to send one message. ``deadline`` is on the clock's monotonic scale, in seconds.
+class Part:
+    """What one call carries of a message. ``text`` is what the customer reads, or what they get, in brackets.
 
-    ``correlation_id`` names this attempt to the channel, where it has a field for it.
+    ``payload`` is empty for plain text; else it is small JSON that has its ``type``, and refers to files by our ids:
+
+    - ``image``, ``document``, ``audio``, ``video``: ``media``, and as given ``caption``, ``filename``, ``voice``
+    - ``buttons``: ``buttons``, each ``id`` and ``title``
+    - ``menu``: ``button``, and ``sections``, each ``title`` and ``rows`` of ``id``, ``title``, ``description``
+    - ``template``: ``name``, ``language``, ``components``
+    - ``reaction``: ``message``, the channel's id of what it is on, and ``emoji``
+    """
+
+    text: str
+    payload: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One attempt to send one part. ``deadline`` is on the clock's monotonic scale, in seconds.
+
+    ``correlation_id`` names this attempt to the channel, where it has a field for it. ``uploaded_as`` is the channel's
+    id of the payload's file, where the channel takes uploads.
     """
 
     address: str
@@ -179,6 +205,7 @@ class Delivery:
     deadline: float
     key: str
     payload: Mapping[str, object] = field(default_factory=dict[str, object])
+    uploaded_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +240,29 @@ class OutcomeUnknown:
 Outcome = Accepted | Refused | NotSent | OutcomeUnknown
 
 
-class Channel(Protocol):
+class FileCarrier(Protocol):
+    """How files come from a channel and get to it."""
+
+    upload_days: float | None
+    """How long an uploaded file's id may be used; ``None``: files are not uploaded, ``deliver`` needs none."""
+
+    def download(self, media: MediaRef) -> AbstractAsyncContextManager[MediaStream]:
+        """The bytes of a file that came with a message, as a stream.
+
+        Raises ``errors.MediaUnavailable`` on entering or between two pieces. One try; a fresh address for the same file
+        is part of it.
+        """
+        ...
+
+    async def upload(self, file: Media, chunks: AsyncIterator[bytes]) -> str:
+        """Hand a stored file to the channel, piece by piece; returns the channel's id of it.
+
+        One try, which changes nothing the customer sees. Raises ``errors.MediaUnavailable``.
+        """
+        ...
+
+
+class Channel(FileCarrier, Protocol):
     """One connected number, bot or widget. Its instance holds the channel's settings and secrets."""
 
     name: ChannelName
@@ -242,20 +291,16 @@ class Channel(Protocol):
         """Every item of a verified body; raises ``errors.BodyUnreadable`` only for no JSON or too deep a nesting."""
         ...
 
-    def split(self, text: str) -> Sequence[str]:
-        """The parts in which the channel can carry this text, in order; never empty for non-blank text."""
+    def compose(self, message: OutgoingMessage, file: Media | None = None) -> Sequence[Part]:
+        """The parts in which the channel can carry a message, in order; none for a blank text. Pure.
+
+        ``file`` is what the message's media is, stored. A caption that does not fit follows as text. Raises
+        ``errors.MessageUnsendable`` for what the channel cannot carry.
+        """
         ...
 
     async def deliver(self, delivery: Delivery) -> Outcome:
         """One call, no retry; checks ``delivery.deadline`` as the last act before the first byte."""
-        ...
-
-    def download(self, media: MediaRef) -> AbstractAsyncContextManager[MediaStream]:
-        """The bytes of a file that came with a message, as a stream.
-
-        Raises ``errors.MediaUnavailable`` on entering or between two pieces. One try; a fresh address for the same file
-        is part of it.
-        """
         ...
 
     async def show_working(self, message_external_id: str) -> None:

@@ -216,7 +216,7 @@ ALTER TABLE public.journal ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE public.media (
     account_id text NOT NULL,
     id uuid NOT NULL,
-    channel text NOT NULL,
+    channel text,
     inbound_id uuid,
     external_id text,
     kind text NOT NULL,
@@ -378,6 +378,7 @@ CREATE TABLE public.outbound_message (
     delivered_at timestamp with time zone,
     read_at timestamp with time zone,
     ended_at timestamp with time zone,
+    upload_try_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT outbound_message_ai_has_turn CHECK (((author <> 'ai'::text) OR (turn_id IS NOT NULL))),
     CONSTRAINT outbound_message_author_known CHECK ((author = ANY (ARRAY['ai'::text, 'operator'::text, 'device'::text, 'system'::text]))),
     CONSTRAINT outbound_message_end_has_reason CHECK (((state = ANY (ARRAY['due'::text, 'sending'::text, 'sent'::text, 'delivered'::text, 'read'::text, 'played'::text])) OR (reason IS NOT NULL))),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
-from onevoice.errors import BodyUnreadable, MediaUnavailable, SignatureInvalid
+from onevoice.errors import BodyUnreadable, MediaUnavailable, MessageUnsendable, SignatureInvalid
 from onevoice.ports.channel import (
     Accepted,
     ContactRef,
@@ -25,6 +25,7 @@ from onevoice.ports.channel import (
     MessageItem,
     NotSent,
     Outcome,
+    Part,
     StatusItem,
     UnknownItem,
     WebhookAnswer,
@@ -32,7 +33,7 @@ from onevoice.ports.channel import (
 )
 from onevoice.ports.clock import Clock
 from onevoice.testing.gate import CallCount, Gate
-from onevoice.vocabulary import AccountId, ChannelName, MediaKind
+from onevoice.vocabulary import AccountId, ChannelName, Media, MediaKind, OutgoingMessage
 
 SIGNATURE_HEADER = "x-recording-signature"
 
@@ -82,6 +83,16 @@ class RecordingChannel:
         self.files: dict[str, bytes | Exception] = {}
         """What ``download`` gives under each external id, or raises."""
         self.downloads: list[MediaRef] = []
+        self.upload_days: float | None = None
+        """A number makes it a channel that wants files before the messages that carry them."""
+        self.uploads: list[bytes] = []
+        """The files that were handed over; their ids are ``upload-1``, ``upload-2`` …"""
+        self.upload_faults: deque[MediaUnavailable] = deque()
+        """What the next uploads raise, one each."""
+        self.upload_gate = Gate(opened=True)
+        """Where an upload hangs after its bytes were read."""
+        self.unsupported: frozenset[str] = frozenset()
+        """The types of payload that ``compose`` refuses."""
         self.signs: list[str] = []
         """The messages that ``show_working`` was called with."""
         self.deliveries: list[Delivery] = []
@@ -92,6 +103,7 @@ class RecordingChannel:
         self._part_chars_max = part_chars_max
         self._script: deque[_Scripted] = deque()
         self._calls = CallCount(f"the channel {name}")
+        self._uploads = CallCount(f"the uploads of the channel {name}")
 
     @property
     def sent_texts(self) -> list[str]:
@@ -139,9 +151,14 @@ class RecordingChannel:
             return [UnknownItem(reason="no_items", raw=body)]
         return [_item(entry) for entry in cast("list[object]", items)]
 
-    def split(self, text: str) -> Sequence[str]:
-        size = self._part_chars_max
-        return [text[start : start + size] for start in range(0, len(text), size)]
+    def compose(self, message: OutgoingMessage, file: Media | None = None) -> Sequence[Part]:
+        payload = _payload(message, file)
+        if payload.get("type") in self.unsupported:
+            raise MessageUnsendable("not_supported", f"this channel has no {payload['type']}")
+        if payload:
+            return [Part(text=message.words, payload=payload)]
+        size, text = self._part_chars_max, message.text
+        return [Part(text=text[start : start + size]) for start in range(0, len(text), size)]
 
     async def deliver(self, delivery: Delivery) -> Outcome:
         self.deliveries.append(delivery)
@@ -165,6 +182,19 @@ class RecordingChannel:
             raise found
         yield MediaStream(chunks=_pieces(found), mime_type=media.mime_type, size_bytes=len(found))
 
+    async def upload(self, file: Media, chunks: AsyncIterator[bytes]) -> str:
+        content = b"".join([chunk async for chunk in chunks])
+        self._uploads.note()
+        await self.upload_gate.pass_through()
+        if self.upload_faults:
+            raise self.upload_faults.popleft()
+        self.uploads.append(content)
+        return f"upload-{len(self.uploads)}"
+
+    async def uploaded(self, count: int = 1, *, seconds_max: float = 5.0) -> None:
+        """Wait until so many files were handed over in all, taken or not."""
+        await self._uploads.reach(count, seconds_max=seconds_max)
+
     async def show_working(self, message_external_id: str) -> None:
         self.signs.append(message_external_id)
 
@@ -173,6 +203,18 @@ class RecordingChannel:
 
     def _signature(self, body: bytes) -> str:
         return hmac.new(self._secret, body, hashlib.sha256).hexdigest()
+
+
+def _payload(message: OutgoingMessage, file: Media | None) -> dict[str, object]:
+    if message.template is not None:
+        return {"type": "template", "name": message.template.name, "language": message.template.language}
+    if message.reaction is not None:
+        return {"type": "reaction", "message": message.reaction.message, "emoji": message.reaction.emoji}
+    if message.media is not None and file is not None:
+        return {"type": (message.media.kind or file.kind).value, "media": str(file.id)}
+    if message.buttons:
+        return {"type": "buttons", "buttons": [{"id": b.id, "title": b.title} for b in message.buttons]}
+    return {"type": "menu", "button": message.menu.button} if message.menu is not None else {}
 
 
 def _item(entry: object) -> Item:

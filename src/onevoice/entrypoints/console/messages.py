@@ -23,7 +23,7 @@ from onevoice.flow.operator.perform import (
     seal_operator_message,
     send_as_mine,
 )
-from onevoice.vocabulary import EffectId, OutboundId
+from onevoice.vocabulary import EffectId, OutboundId, OutgoingMessage
 
 __all__ = ["decide_effect", "decide_outbound", "keep_note", "send_message"]
 
@@ -43,7 +43,7 @@ async def send_message(services: ConsoleServices, visit: Visit, request: Request
             services.runtime,
             visit.key(conversation_of(request)),
             actor=visit.actor,
-            text=text,
+            message=None if text is None else OutgoingMessage(text=text),
             seen=form.line("seen") or None,
             idempotency_key=str(key),
             suggestion=suggestion,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from onevoice.errors import DataRefused
+from onevoice.errors import DataRefused, MessageUnsendable
+from onevoice.flow.attachment.decide import Prepared, compose_leniently
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.authority.perform import request_transition
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
@@ -18,10 +20,12 @@ from onevoice.flow.runtime import Runtime
 from onevoice.flow.suggestion.perform import keep_suggestion
 from onevoice.flow.turn.decide import Turn, TurnFacts
 from onevoice.flow.turn.end import TurnEnd, end_turns, read_turns
+from onevoice.ports.channel import Part
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
 from onevoice.vocabulary import Author, Proposal, TurnId, TurnState
 
+LOG = logging.getLogger("onevoice.gate")
 SQL = load_statements(__package__)
 
 
@@ -32,19 +36,32 @@ class Settlement:
 
     turn: Turn
     answer: Proposal | Failure | CutShort
-    parts: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
     texts: tuple[str, ...] = ()
 
 
 def prepare(runtime: Runtime, turn: Turn, answered: Answered) -> Settlement:
-    """Split the messages before any lock is taken; a removed channel's text stays whole and parks later."""
-    parts: list[str] = []
+    """Compose the messages before any lock is taken; a removed channel's text stays whole and parks later.
+
+    What the channel cannot carry in any form is a failure of the agent.
+    """
+    parts: list[Part] = []
     answer = answered.answer
     if isinstance(answer, Proposal):
+        prepared = answered.prepared or tuple(Prepared(message=message) for message in answer.messages)
         answer = _without_blanks(answer)
         channel = runtime.channels.get(turn.channel)
-        for message in answer.messages:
-            parts.extend(channel.split(message.text) if channel is not None else [message.text])
+        try:
+            for each in prepared:
+                if channel is not None:
+                    parts.extend(compose_leniently(channel.compose, each))
+                elif not each.message.is_blank:
+                    parts.append(Part(text=each.message.words))
+        except MessageUnsendable as error:
+            LOG.warning(
+                "an agent's message cannot be sent", extra={"turn_id": str(turn.id), "reason": error.code}
+            )
+            answer, parts = Failure(reason="answer_unsendable", retry=True), []
     return Settlement(turn=turn, answer=answer, parts=tuple(parts), texts=answered.texts)
 
 
@@ -102,7 +119,7 @@ def _flag_promises(settlements: Sequence[Settlement], verdicts: Mapping[TurnId, 
             reason="no_handoff_asked",
         )
         for settled in settlements
-        if verdicts[settled.turn.id].state is TurnState.SEALED and promises_human(settled.parts)
+        if verdicts[settled.turn.id].state is TurnState.SEALED and promises_human(_texts(settled))
     ]
 
 
@@ -169,7 +186,7 @@ async def _keep_words(
             runtime,
             transaction,
             conversation,
-            text="\n\n".join(settled.parts),
+            text="\n\n".join(_texts(settled)),
             reason=verdict.reason,
             turn=settled.turn.id,
             authority_version=version,
@@ -187,9 +204,9 @@ async def _seal(
     versions: Mapping[TurnId, int],
 ) -> None:
     sealed = [
-        (settled, number, text)
+        (settled, number, part)
         for settled in settlements
-        for number, text in enumerate(settled.parts, start=1)
+        for number, part in enumerate(settled.parts, start=1)
     ]
     if not sealed:
         return
@@ -206,7 +223,8 @@ async def _seal(
         [f"{settled.turn.id}:{number}" for settled, number, _ in sealed],
         [number for _, number, _ in sealed],
         [len(settled.parts) for settled, _, _ in sealed],
-        [text for _, _, text in sealed],
+        [part.text for _, _, part in sealed],
+        [dict(part.payload) for _, _, part in sealed],
         [verdicts[settled.turn.id].parks for settled, _, _ in sealed],
         [versions[settled.turn.id] for settled, _, _ in sealed],
         [verdicts[settled.turn.id].arrivals_seen for settled, _, _ in sealed],
@@ -231,7 +249,7 @@ def _end(settlement: Settlement, verdict: Verdict) -> TurnEnd:
 
 def _without_blanks(proposal: Proposal) -> Proposal:
     """A blank message has no part that could be sent: sealed, it would answer the customer with nothing."""
-    messages = tuple(message for message in proposal.messages if message.text.strip())
+    messages = tuple(message for message in proposal.messages if not message.is_blank)
     if len(messages) == len(proposal.messages):
         return proposal
     return replace(proposal, messages=messages, silence_reason=proposal.silence_reason or "blank_reply")
@@ -276,8 +294,12 @@ def _facts(
             channel=conversation.channel,
             now=conversation.now,
         ),
-        promises_human=promises_human(settlement.parts),
+        promises_human=promises_human(_texts(settlement)),
     )
+
+
+def _texts(settlement: Settlement) -> list[str]:
+    return [part.text for part in settlement.parts]
 
 
 def _limits(runtime: Runtime) -> Limits:

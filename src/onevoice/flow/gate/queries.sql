@@ -10,16 +10,17 @@ where m.account_id = w.account_id and m.turn_id = w.turn_id and m.state = 'claim
 -- name: seal_messages
 -- I3: the key is fixed here. The identity column makes the lane's order; rows come in part order.
 insert into outbound_message (account_id, id, conversation_id, channel, author, turn_id, key, part, part_count, text,
-    state, reason, authority_version, arrivals_seen, wrote, sealed_at, due_at, ended_at)
+    payload, state, reason, authority_version, arrivals_seen, wrote, sealed_at, due_at, ended_at)
 select s.account_id, s.id, s.conversation_id, s.channel, s.author, s.turn_id, s.key, s.part, s.part_count, s.text,
+    s.payload,
     case when s.parks then 'parked' else 'due' end,
     case when s.parks then 'needs_template' end,
     s.authority_version, s.arrivals_seen, s.wrote, clock.now, clock.now + make_interval(secs => $2::float8), null
 from unnest($3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::uuid[], $9::text[], $10::integer[],
-            $11::integer[], $12::text[], $13::boolean[], $14::bigint[], $15::bigint[], $16::boolean[])
+            $11::integer[], $12::text[], $13::jsonb[], $14::boolean[], $15::bigint[], $16::bigint[], $17::boolean[])
     with ordinality
-    as s (account_id, id, conversation_id, channel, author, turn_id, key, part, part_count, text, parks,
-          authority_version, arrivals_seen, wrote, ord)
+    as s (account_id, id, conversation_id, channel, author, turn_id, key, part, part_count, text, payload,
+          parks, authority_version, arrivals_seen, wrote, ord)
 cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 order by s.ord;
 

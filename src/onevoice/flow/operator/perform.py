@@ -8,6 +8,8 @@ from datetime import datetime
 from uuid import UUID
 
 from onevoice.errors import CommandRefused, ConversationUnknown, OutboundUnknown
+from onevoice.flow.attachment.decide import Prepared
+from onevoice.flow.attachment.perform import prepare_message
 from onevoice.flow.authority.command import SENTENCES, Actor
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, Row, lock, record, refresh
 from onevoice.flow.operator.decide import (
@@ -20,9 +22,10 @@ from onevoice.flow.operator.decide import (
 from onevoice.flow.outbox.begin import record_outbound
 from onevoice.flow.outbox.reseal import reseal
 from onevoice.flow.runtime import Runtime
+from onevoice.ports.channel import Part
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import AccountId, Author, OutboundId, OutboundState
+from onevoice.vocabulary import AccountId, Author, OutboundId, OutboundState, OutgoingMessage
 
 SQL = load_statements(__package__)
 
@@ -44,20 +47,26 @@ async def seal_operator_message(
     key: ConversationKey,
     *,
     actor: Actor,
-    text: str | None,
+    message: OutgoingMessage | Part | None,
     seen: str | None,
     idempotency_key: str,
     suggestion: UUID | None = None,
 ) -> SealedMessage:
-    """Seal the owner's words, or a suggestion's, for the lane; answers what they had seen."""
+    """Seal the owner's message, or a suggestion's words, for the lane; answers what they had seen.
+
+    A reaction answers nothing. A part is one that was sealed before. Raises ``MessageUnsendable`` for what the channel
+    cannot carry, ``CommandRefused`` for what the authority does not allow.
+    """
     now = runtime.clock.now()
     async with runtime.database.transaction("operator_message", account=key.account) as transaction:
         conversation = await _lock_one(runtime, transaction, key)
         suggested = await _find_suggestion(transaction, key, suggestion)
-        words = text if text is not None else (suggested["text"] if suggested else None)
-        if words is None or not words.strip():
+        words = message.text if message is not None else None
+        if message is None and suggested is not None:
+            message = OutgoingMessage(text=suggested["text"])
+        parts = await _compose(runtime, transaction, conversation, message)
+        if not parts:
             raise CommandRefused("blank", "the message has no text; nothing was sent")
-        parts = _split(runtime, conversation, words)
         stored_key = f"operator:{idempotency_key}"
         known = await transaction.fetch(SQL["find_by_key"], key.account, key.id, stored_key)
         if known:
@@ -68,10 +77,11 @@ async def seal_operator_message(
             raise CommandRefused("not_owner", SENTENCES["not_owner"], owner=conversation.authority_owner)
         seen_seq = await _find_seen(transaction, key, seen)
         ids = await _seal(runtime, transaction, conversation, actor, stored_key, parts)
-        await transaction.execute(SQL["answer_seen"], key.account, key.id, ids[0], seen_seq)
+        if parts[0].payload.get("type") != "reaction":
+            await transaction.execute(SQL["answer_seen"], key.account, key.id, ids[0], seen_seq)
         if suggested is not None:
             await _end_suggestion(
-                runtime, transaction, key, suggested, text, ids[0], was_chosen=suggestion is not None
+                runtime, transaction, key, suggested, words, ids[0], was_chosen=suggestion is not None
             )
         await transaction.execute(SQL["touch_conversation"], now, key.account, key.id)
         nudges = await refresh(runtime, transaction, [key])
@@ -175,7 +185,12 @@ async def send_as_mine(
         )
     key = ConversationKey(account, rows[0]["conversation_id"])
     return await seal_operator_message(
-        runtime, key, actor=actor, text=rows[0]["text"], seen=None, idempotency_key=idempotency_key
+        runtime,
+        key,
+        actor=actor,
+        message=Part(text=rows[0]["text"], payload=rows[0]["payload"]),
+        seen=None,
+        idempotency_key=idempotency_key,
     )
 
 
@@ -206,18 +221,32 @@ async def _lock_outbound(
     return conversation, rows[0]
 
 
-def _split(runtime: Runtime, conversation: Conversation, text: str) -> list[str]:
+async def _compose(
+    runtime: Runtime,
+    transaction: Transaction,
+    conversation: Conversation,
+    message: OutgoingMessage | Part | None,
+) -> list[Part]:
     channel = runtime.channels.get(conversation.channel)
     if channel is None:
         raise CommandRefused(
             "channel_removed", "the conversation's channel is not configured any more; nothing was sent"
         )
-    return list(channel.split(text))
+    if isinstance(message, Part):
+        if message.payload:
+            return [message]
+        message = OutgoingMessage(text=message.text)
+    if message is None or message.is_blank:
+        return []
+    prepared: Prepared = await prepare_message(transaction, conversation.key, message)
+    return list(channel.compose(prepared.message, prepared.file))
 
 
-def _same_or_refused(runtime: Runtime, known: Sequence[Row], parts: Sequence[str]) -> SealedMessage:
-    if [row["text"] for row in known] != list(parts):
-        raise CommandRefused("key_reused", "this Idempotency-Key was used for another text; use a new one")
+def _same_or_refused(runtime: Runtime, known: Sequence[Row], parts: Sequence[Part]) -> SealedMessage:
+    if [(row["text"], row["payload"]) for row in known] != [
+        (part.text, dict(part.payload)) for part in parts
+    ]:
+        raise CommandRefused("key_reused", "this Idempotency-Key was used for another message; use a new one")
     runtime.telemetry.duplicates_intercepted.labels(kind="outbound").inc()
     return SealedMessage(outbound_ids=tuple(OutboundId(row["id"]) for row in known), is_new=False)
 
@@ -239,7 +268,7 @@ async def _seal(
     conversation: Conversation,
     actor: Actor,
     stored_key: str,
-    parts: Sequence[str],
+    parts: Sequence[Part],
     *,
     author: Author = Author.OPERATOR,
 ) -> list[OutboundId]:
@@ -263,7 +292,8 @@ async def _seal(
         conversation.authority_version,
         ids,
         list(range(1, len(parts) + 1)),
-        list(parts),
+        [part.text for part in parts],
+        [dict(part.payload) for part in parts],
     )
     await record_outbound(
         runtime,
@@ -272,12 +302,12 @@ async def _seal(
             {
                 "account_id": key.account,
                 "conversation_id": key.id,
-                "id": part,
+                "id": sealed,
                 "author": author.value,
                 "state": "due",
                 "reason": None,
             }
-            for part in ids
+            for sealed in ids
         ],
     )
     return ids
@@ -330,7 +360,7 @@ async def _settle_follow_up(
             conversation,
             Actor(operator=row["operator_id"], is_admin=False),
             f"follow_up:{row['id']}",
-            _split(runtime, conversation, row["text"]),
+            await _compose(runtime, transaction, conversation, OutgoingMessage(text=row["text"])),
             author=author,
         )
     await transaction.execute(

@@ -1,7 +1,7 @@
 -- name: find_by_key
 -- Keys are per conversation: the same key is the same message, whatever happened to it since. The first part
 -- tells how many there are, so that a key that only begins like this one is not taken for it.
-select o.id, o.text, o.part
+select o.id, o.text, o.payload, o.part
 from outbound_message head
 cross join generate_series(1, head.part_count) as number
 join outbound_message o on o.account_id = head.account_id and o.conversation_id = head.conversation_id
@@ -20,10 +20,10 @@ limit 1;
 -- name: seal_operator_messages
 -- In part order, so that the identity column makes the lane's order; leaves as soon as the lane is free.
 insert into outbound_message (account_id, id, conversation_id, channel, author, operator_id, key, part, part_count,
-    text, state, authority_version, sealed_at, due_at)
+    text, payload, state, authority_version, sealed_at, due_at)
 select $2::text, w.id, $3::uuid, $4::text, $5::text, $6::uuid, $7::text || ':' || w.part, w.part, $8::integer, w.text,
-    'due', $9::bigint, clock.now, clock.now
-from unnest($10::uuid[], $11::integer[], $12::text[]) as w (id, part, text)
+    w.payload, 'due', $9::bigint, clock.now, clock.now
+from unnest($10::uuid[], $11::integer[], $12::text[], $13::jsonb[]) as w (id, part, text, payload)
 cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 order by w.part;
 
@@ -77,7 +77,7 @@ where account_id = $1::text and id = $2::uuid;
 
 -- name: read_outbound
 -- Under the lock of its conversation.
-select o.account_id, o.conversation_id, o.id, o.state, o.reason, o.text, o.author, o.turn_id
+select o.account_id, o.conversation_id, o.id, o.state, o.reason, o.text, o.payload, o.author, o.turn_id
 from outbound_message o
 where o.account_id = $1::text and o.id = $2::uuid;
 

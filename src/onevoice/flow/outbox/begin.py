@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, record, refresh
 from onevoice.flow.conversation.decide import Row
 from onevoice.flow.conversation.perform import lock_due, read_row
 from onevoice.flow.notify.perform import notify
-from onevoice.flow.outbox.decide import Begin, Drop, Hold, Lane, Message, decide_begin
+from onevoice.flow.outbox.decide import Begin, Choice, Drop, Hold, Lane, Lend, Message, decide_begin
 from onevoice.flow.outbox.lane import stop_automation, stops_when_parked
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import Delivery
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import Author, ChannelName, OutboundState
+from onevoice.vocabulary import Author, ChannelName, Media, MediaId, MediaKind, MediaState, OutboundState
 
 SQL = load_statements(__package__)
 
+LEASE_MARGIN_SECONDS = 5.0
 NEEDS_A_HUMAN = (OutboundState.PARKED, OutboundState.FAILED, OutboundState.UNCERTAIN)
 
 
@@ -33,8 +34,22 @@ class Begun:
     delivery: Delivery
 
 
-async def begin_sends(runtime: Runtime, *, limit: int) -> list[Begun]:
-    """Look at every lane that is due; start an attempt for each head that may leave now."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A file to be handed to the channel within ``seconds``, before ``message`` is sent with it.
+
+    The message is no attempt yet: it waits at the head of its lane for as long.
+    """
+
+    conversation: ConversationKey
+    channel: ChannelName
+    message: Message
+    file: Media | None
+    seconds: float
+
+
+async def begin_sends(runtime: Runtime, *, limit: int) -> list[Begun | Upload]:
+    """Look at every lane that is due; start an attempt for each head that may leave now, or the upload it needs."""
     now = runtime.clock.now()
     # The stopwatch starts before the statement is issued: the database's deadline can only be later than ours.
     deadline = runtime.clock.monotonic() + runtime.settings.outbox.send_timeout_seconds
@@ -46,11 +61,12 @@ async def begin_sends(runtime: Runtime, *, limit: int) -> list[Begun]:
         lanes = await _read_lanes(runtime, transaction, conversations)
         chosen = [(lane, decide_begin(lane)) for lane in lanes]
         begun = await _begin(runtime, transaction, chosen, deadline)
+        uploads = await _lend(runtime, transaction, chosen)
         await _hold(runtime, transaction, chosen)
         await _drop(runtime, transaction, chosen)
         nudges = await refresh(runtime, transaction, conversations)
     nudges.send(runtime)
-    return begun
+    return [*begun, *uploads]
 
 
 async def _read_lanes(
@@ -79,6 +95,23 @@ def _lane(runtime: Runtime, conversation: Conversation, row: Row) -> Lane:
         ladder_seconds=runtime.settings.outbox.hold_ladder_seconds,
         pair_burst=channel.pair_burst if channel is not None else None,
         pair_seconds=channel.pair_seconds if channel is not None else 1.0,
+        file=_file(row),
+        uploaded_as=row["uploaded_as"],
+        uploaded_at=row["uploaded_at"],
+        upload_days=channel.upload_days if channel is not None else None,
+    )
+
+
+def _file(row: Row) -> Media | None:
+    if row["media_id"] is None:
+        return None
+    return Media(
+        id=MediaId(row["media_id"]),
+        kind=MediaKind(row["media_kind"]),
+        state=MediaState.STORED,
+        mime_type=row["mime_type"],
+        filename=row["filename"],
+        size_bytes=row["size_bytes"],
     )
 
 
@@ -89,7 +122,7 @@ def read_message(row: Row) -> Message:
 async def _begin(
     runtime: Runtime,
     transaction: Transaction,
-    chosen: Sequence[tuple[Lane, Begin | Hold | Drop]],
+    chosen: Sequence[tuple[Lane, Choice]],
     deadline: float,
 ) -> list[Begun]:
     starting = [(lane, choice) for lane, choice in chosen if isinstance(choice, Begin)]
@@ -128,13 +161,39 @@ def _begun(lane: Lane, attempt: int, deadline: float) -> Begun:
             correlation_id=f"{head.id}.{attempt}",
             deadline=deadline,
             key=head.key,
+            payload=head.payload,
+            uploaded_as=lane.uploaded_as,
         ),
     )
 
 
-async def _hold(
-    runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Begin | Hold | Drop]]
-) -> None:
+async def _lend(
+    runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Choice]]
+) -> list[Upload]:
+    lent = [(lane, choice) for lane, choice in chosen if isinstance(choice, Lend)]
+    if not lent:
+        return []
+    await transaction.execute(
+        SQL["lease_uploads"],
+        runtime.clock.now(),
+        [lane.conversation.key.account for lane, _ in lent],
+        [lane.head.id for lane, _ in lent],
+        # The act is over before its place is another's.
+        [choice.seconds + LEASE_MARGIN_SECONDS for _, choice in lent],
+    )
+    return [
+        Upload(
+            conversation=lane.conversation.key,
+            channel=lane.head.channel,
+            message=replace(lane.head, upload_try_count=lane.head.upload_try_count + 1),
+            file=lane.file,
+            seconds=choice.seconds,
+        )
+        for lane, choice in lent
+    ]
+
+
+async def _hold(runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Choice]]) -> None:
     held = [(lane, choice) for lane, choice in chosen if isinstance(choice, Hold)]
     if not held:
         return
@@ -163,9 +222,7 @@ async def _hold(
     )
 
 
-async def _drop(
-    runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Begin | Hold | Drop]]
-) -> None:
+async def _drop(runtime: Runtime, transaction: Transaction, chosen: Sequence[tuple[Lane, Choice]]) -> None:
     dropped = [(lane, choice) for lane, choice in chosen if isinstance(choice, Drop)]
     if not dropped:
         return

@@ -10,10 +10,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from onevoice.errors import MediaUnavailable
 from onevoice.flow.conversation.decide import Conversation
 from onevoice.ports.channel import Accepted, ChannelError, NotSent, Outcome, OutcomeUnknown, Refused
 from onevoice.vocabulary import (
@@ -22,6 +23,7 @@ from onevoice.vocabulary import (
     AuthorityState,
     ChannelName,
     ErrorAction,
+    Media,
     OutboundId,
     OutboundState,
     StopAi,
@@ -33,6 +35,9 @@ RETRY_SECONDS_MAX = 300.0
 NOT_SENT_RETRIES_MAX = 12
 PAUSED_LOOK_SECONDS = 30.0
 PAIR_WAIT_SECONDS_MIN = 0.001
+UPLOAD_SECONDS_MIN = 20.0
+UPLOAD_BYTES_PER_SECOND = 256 * 1024
+UPLOAD_TRIES_MAX = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +61,17 @@ class Message:
     no_retry: bool
     external_id: str | None
     reason: str | None = None
+    payload: Mapping[str, object] = field(default_factory=dict[str, object])
+    upload_try_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The head of a conversation's lane with what may hold it back."""
+    """The head of a conversation's lane with what may hold it back.
+
+    ``file`` is what the head carries, ``uploaded_as`` the channel's id of it, got at ``uploaded_at``;
+    ``upload_days`` says how long such an id is good, ``None`` that the channel wants none.
+    """
 
     conversation: Conversation
     head: Message
@@ -70,6 +81,17 @@ class Lane:
     ladder_seconds: Sequence[float]
     pair_burst: int | None
     pair_seconds: float
+    file: Media | None = None
+    uploaded_as: str | None = None
+    uploaded_at: datetime | None = None
+    upload_days: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lend:
+    """Its file must be with the channel first: upload it within so many seconds, while the head waits for as long."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +118,10 @@ class Drop:
     reason: str
 
 
-def decide_begin(lane: Lane) -> Begin | Hold | Drop:
+Choice = Begin | Hold | Drop | Lend
+
+
+def decide_begin(lane: Lane) -> Choice:
     """Authority first, then triage, then whether the channel takes anything now."""
     conversation, head, now = lane.conversation, lane.head, lane.conversation.now
     if head.authority_version != conversation.authority_version:
@@ -107,13 +132,30 @@ def decide_begin(lane: Lane) -> Begin | Hold | Drop:
         return Drop(state=OutboundState.PARKED, reason="channel_removed")
     if is_undecided(conversation, head):
         return _climb(lane)
-    if conversation.window_expires_at is not None and conversation.window_expires_at <= now:
+    is_template = head.payload.get("type") == "template"
+    window = conversation.window_expires_at
+    if window is not None and window <= now and not is_template:
         return Drop(state=OutboundState.PARKED, reason="needs_template")
     if lane.channel_paused and head.author is not Author.OPERATOR:
         return Hold(until=now + timedelta(seconds=PAUSED_LOOK_SECONDS), reason="channel_paused")
     if lane.channel_slow_until is not None and lane.channel_slow_until > now:
         return Hold(until=lane.channel_slow_until, reason="channel_slow")
+    if _needs_upload(lane):
+        return Lend(seconds=upload_seconds(lane.file.size_bytes if lane.file else None))
     return _pace(lane)
+
+
+def _needs_upload(lane: Lane) -> bool:
+    if lane.upload_days is None or "media" not in lane.head.payload:
+        return False
+    if lane.uploaded_as is None or lane.uploaded_at is None:
+        return True
+    return lane.uploaded_at + timedelta(days=lane.upload_days) <= lane.conversation.now
+
+
+def upload_seconds(size_bytes: int | None) -> float:
+    """How long the upload of a file may take, on a line that carries 256 KiB a second."""
+    return UPLOAD_SECONDS_MIN + (size_bytes or 0) / UPLOAD_BYTES_PER_SECOND
 
 
 def is_undecided(conversation: Conversation, head: Message) -> bool:
@@ -283,6 +325,22 @@ def _retry(
         stop_ai=stop_ai,
         slow_channel_seconds=wait if is_slow and error is not None and error.slows_channel else None,
         pair_was_slow=is_slow and error is not None and not error.slows_channel,
+    )
+
+
+def decide_upload_failed(message: Message, error: MediaUnavailable, waits: Waits) -> After:
+    """No upload, no message: again later, else it ends before anything left."""
+    if not error.retry:
+        return After(state=OutboundState.FAILED, reason="media_refused", error_code=error.reason)
+    if message.upload_try_count >= UPLOAD_TRIES_MAX:
+        return After(state=OutboundState.PARKED, reason="retries_exhausted", error_code=error.reason)
+    wait = error.retry_after_seconds
+    if wait is None:
+        wait = (
+            min(RETRY_SECONDS_MAX, RETRY_SECONDS_FIRST * 2 ** (message.upload_try_count - 1)) * waits.jitter
+        )
+    return After(
+        state=OutboundState.DUE, reason="upload_failed", due_in_seconds=wait, error_code=error.reason
     )
 
 

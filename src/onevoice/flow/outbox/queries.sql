@@ -11,7 +11,10 @@ for update of c skip locked;
 -- The first due message of each locked lane, unless something is on the wire; an uncertain one blocks its own author.
 select o.account_id, o.conversation_id, o.id, o.channel, o.author, o.turn_id, o.key, o.part, o.text, o.state,
     o.authority_version, o.arrivals_seen, o.wrote, o.due_at, o.hold_try_count, o.attempt_count, o.no_retry,
-    o.external_id, o.reason, h.kind as channel_kind, h.paused_at is not null as channel_paused, h.slow_until,
+    o.external_id, o.reason, o.payload, o.upload_try_count,
+    h.kind as channel_kind, h.paused_at is not null as channel_paused, h.slow_until,
+    m.id as media_id, m.kind as media_kind, m.mime_type, m.size_bytes, m.filename,
+    u.external_id as uploaded_as, u.uploaded_at,
     (select coalesce($1::timestamptz, clock_timestamp())) as now
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 cross join lateral (
@@ -26,7 +29,30 @@ cross join lateral (
     order by head.seq
     limit 1
 ) o
-left join channel h on h.account_id = o.account_id and h.name = o.channel;
+left join channel h on h.account_id = o.account_id and h.name = o.channel
+left join media m on m.account_id = o.account_id and m.id = (o.payload ->> 'media')::uuid
+left join media_upload u on u.account_id = m.account_id and u.media_id = m.id and u.channel = o.channel;
+
+-- name: lease_uploads
+-- The head stays the head: what follows waits behind it, and a process that dies in the upload only delays it.
+update outbound_message o
+set due_at = (select coalesce($1::timestamptz, clock_timestamp())) + make_interval(secs => w.seconds),
+    upload_try_count = o.upload_try_count + 1
+from unnest($2::text[], $3::uuid[], $4::float8[]) as w (account_id, id, seconds)
+where o.account_id = w.account_id and o.id = w.id and o.state = 'due';
+
+-- name: keep_upload
+-- The newest id is good the longest.
+insert into media_upload (account_id, media_id, channel, external_id, uploaded_at)
+values ($2::text, $3::uuid, $4::text, $5::text, (select coalesce($1::timestamptz, clock_timestamp())))
+on conflict (account_id, media_id, channel)
+do update set external_id = excluded.external_id, uploaded_at = excluded.uploaded_at;
+
+-- name: end_lease
+-- The file is with the channel: its message leaves as soon as the lane is free.
+update outbound_message
+set due_at = (select coalesce($1::timestamptz, clock_timestamp()))
+where account_id = $2::text and id = $3::uuid and state = 'due' and upload_try_count = $4::integer;
 
 -- name: start_attempts
 -- The attempt is durable before the first byte leaves; its number joins every later word about it.
@@ -79,7 +105,7 @@ where c.account_id = w.account_id and c.id = w.id;
 -- Under the lock of their conversations.
 select o.account_id, o.conversation_id, o.id, o.channel, o.author, o.turn_id, o.key, o.part, o.text, o.state,
     o.authority_version, o.arrivals_seen, o.wrote, o.due_at, o.hold_try_count, o.attempt_count, o.no_retry,
-    o.external_id, o.reason, o.not_after, o.uncertain_until, (select coalesce($1::timestamptz, clock_timestamp())) as now
+    o.external_id, o.reason, o.payload, o.upload_try_count, o.not_after, o.uncertain_until, (select coalesce($1::timestamptz, clock_timestamp())) as now
 from unnest($2::text[], $3::uuid[]) as wanted (account_id, id)
 join outbound_message o on o.account_id = wanted.account_id and o.id = wanted.id;
 
@@ -230,8 +256,8 @@ order by o.seq;
 -- name: reseal_message
 -- Sealed again at the tail of the lane, under the current version; its key stays.
 update outbound_message o
-set state = 'due', reason = null, seq = default, ended_at = null, hold_try_count = 0, no_retry = false,
-    error_code = null, error_detail = null, sent_at = null,
+set state = 'due', reason = null, seq = default, ended_at = null, hold_try_count = 0, upload_try_count = 0,
+    no_retry = false, error_code = null, error_detail = null, sent_at = null,
     authority_version = c.authority_version, arrivals_seen = c.arrival_count,
     due_at = (select coalesce($1::timestamptz, clock_timestamp()))
 from conversation c

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from onevoice.errors import AgentError, MediaUnavailable, OnevoiceError
+from onevoice.errors import AgentError, MediaUnavailable, MessageUnsendable, OnevoiceError
+from onevoice.flow.attachment.decide import Prepared
+from onevoice.flow.attachment.perform import prepare_proposal
 from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.effect.gate import MISUSED, open_write_gate
 from onevoice.flow.gate.decide import CutShort, Failure
@@ -30,10 +32,14 @@ Answer = Proposal | Failure | CutShort
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What came of one agent call, with what the customer had said."""
+    """What came of one agent call, with what the customer had said.
+
+    ``prepared`` are the proposal's messages with their files in the store.
+    """
 
     answer: Answer
     texts: tuple[str, ...] = ()
+    prepared: tuple[Prepared, ...] = ()
 
 
 class Asking(Protocol):
@@ -64,7 +70,20 @@ async def ask(runtime: Runtime, turn: Turn) -> Answered:
     texts = tuple(message.transcription or message.text or "" for message in context.messages)
     if not context.messages:
         return Answered(answer=Proposal(silence_reason="withdrawn"))
-    return Answered(answer=await _propose(runtime, context), texts=texts)
+    answer = await _propose(runtime, context)
+    if not isinstance(answer, Proposal):
+        return Answered(answer=answer, texts=texts)
+    try:
+        prepared = await prepare_proposal(runtime, turn.conversation, answer)
+    except MessageUnsendable as error:
+        LOG.warning(
+            "an agent's message cannot be sent", extra={"turn_id": str(turn.id), "reason": error.code}
+        )
+        return Answered(answer=Failure(reason="answer_unsendable", retry=True), texts=texts)
+    except OnevoiceError as error:
+        reason = error.reason if isinstance(error, MediaUnavailable) else "store_unavailable"
+        return Answered(answer=Failure(reason=reason, retry=True), texts=texts)
+    return Answered(answer=answer, texts=texts, prepared=prepared)
 
 
 async def _propose(runtime: Runtime, context: TurnContext) -> Answer:

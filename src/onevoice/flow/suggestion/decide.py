@@ -22,4 +22,4 @@ def still_holds(conversation: Conversation, *, authority_version: int, arrivals_
 
 def words_of(proposal: Proposal) -> str:
     """All messages of a proposal as the one text an operator would send."""
-    return "\n\n".join(message.text for message in proposal.messages)
+    return "\n\n".join(message.words for message in proposal.messages)

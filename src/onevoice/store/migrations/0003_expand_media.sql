@@ -5,8 +5,8 @@
 create table media (
     account_id text not null,
     id uuid not null,
-    channel text not null,
-    -- The message it came with; null for a file that was handed in to be sent.
+    -- The channel and the message it came with; null for a file that was handed in to be sent.
+    channel text,
     inbound_id uuid,
     -- The channel's own id of it.
     external_id text,
@@ -62,6 +62,9 @@ create table media_upload (
     constraint media_upload_pkey primary key (account_id, media_id, channel),
     constraint media_upload_media_fkey foreign key (account_id, media_id) references media (account_id, id)
 );
+
+-- A message with a file that its channel wants beforehand: how often that was tried.
+alter table outbound_message add column upload_try_count integer not null default 0;
 
 -- A turn waits for what a message consists of: for the first try of its download, for an audio's words.
 alter table inbound_message

@@ -12,10 +12,10 @@ from typing import Final
 
 import httpx2
 
-from onevoice.adapters.channels.whatsapp.contact import aliases_of, is_phone
+from onevoice.adapters.channels.whatsapp.body import MEDIA_TYPES, message_body
+from onevoice.adapters.channels.whatsapp.contact import aliases_of
 from onevoice.adapters.channels.whatsapp.errors import classify, read_error
 from onevoice.adapters.channels.whatsapp.shape import (
-    Object,
     as_list,
     as_object,
     decode_json,
@@ -26,7 +26,6 @@ from onevoice.errors import BodyUnreadable
 from onevoice.ports.channel import Accepted, Delivery, NotSent, Outcome, OutcomeUnknown, Refused
 
 ANSWER_BYTES_MAX: Final = 1_000_000
-CORRELATION_CHARS_MAX: Final = 512
 
 
 class _DeadlinePassed(Exception):
@@ -68,10 +67,12 @@ async def deliver(
     access_token: str,
     monotonic: Callable[[], float],
 ) -> Outcome:
-    """Send one text. After a cancellation the outcome is unknown unless the caller knows better."""
+    """Send one part. After a cancellation the outcome is unknown unless the caller knows better."""
     fence = _Fence(deadline=delivery.deadline, monotonic=monotonic)
     if fence.remaining_seconds <= 0:
         return NotSent(reason="deadline_passed_before_connecting")
+    if delivery.payload.get("type") in MEDIA_TYPES and delivery.uploaded_as is None:
+        return NotSent(reason="not_uploaded")
     try:
         async with asyncio.timeout(fence.remaining_seconds):
             status, answer = await _post(http, url, access_token, encode_json(message_body(delivery)), fence)
@@ -84,18 +85,6 @@ async def deliver(
         reason = type(error).__name__
         return OutcomeUnknown(reason=reason) if fence.first_byte_left else NotSent(reason=reason)
     return read_answer(status, answer)
-
-
-def message_body(delivery: Delivery) -> Object:
-    """The body of the send call."""
-    return {
-        "messaging_product": "whatsapp",
-        "recipient_type": "individual",
-        "to" if is_phone(delivery.address) else "recipient": delivery.address,
-        "type": "text",
-        "text": {"body": delivery.text, "preview_url": False},
-        "biz_opaque_callback_data": delivery.correlation_id[:CORRELATION_CHARS_MAX],
-    }
 
 
 def read_answer(status: int, answer: bytes) -> Outcome:

@@ -24,7 +24,7 @@ from onevoice.entrypoints.http.api.schemas import (
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.flow.operator.perform import SealedMessage, schedule_follow_up, seal_operator_message
-from onevoice.vocabulary import AccountId
+from onevoice.vocabulary import AccountId, OutgoingMessage
 
 __all__ = ["IdempotencyKey", "answer_sealed", "checked_key", "router"]
 
@@ -66,7 +66,7 @@ async def send_message(
             services.runtime,
             key_of(caller, conversation_id),
             actor=actor_of(caller),
-            text=body.text,
+            message=None if body.text is None else OutgoingMessage(text=body.text),
             seen=body.seen,
             idempotency_key=key,
             suggestion=body.suggestion,
