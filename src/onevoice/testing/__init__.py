@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from onevoice.testing.agent_server import AgentAnswer, AgentRequest, LoopbackAgent
     from onevoice.testing.counting_chance import CountingChance
     from onevoice.testing.gate import CallCount, Gate
+    from onevoice.testing.graph_media import MediaAnswer
     from onevoice.testing.graph_server import GraphRequest, LoopbackGraph
     from onevoice.testing.manual_clock import ManualClock, settle
     from onevoice.testing.memory_media_store import MemoryMediaStore
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from onevoice.testing.scripted_agent import ScriptedAgent
     from onevoice.testing.scripted_decider import ScriptedDecider
     from onevoice.testing.scripted_transcriber import ScriptedTranscriber
+    from onevoice.testing.transcription_server import LoopbackTranscription, TranscriptionFault
     from onevoice.testing.turn_context import make_turn_context
 
 __all__ = [
@@ -34,7 +36,9 @@ __all__ = [
     "LoopbackAgent",
     "LoopbackGraph",
     "LoopbackModel",
+    "LoopbackTranscription",
     "ManualClock",
+    "MediaAnswer",
     "MemoryMediaStore",
     "ModelFault",
     "OutsideConnection",
@@ -44,6 +48,7 @@ __all__ = [
     "ScriptedDecider",
     "ScriptedTranscriber",
     "ToolCall",
+    "TranscriptionFault",
     "loopback_only",
     "make_turn_context",
     "settle",
@@ -59,7 +64,9 @@ _MODULE_OF = {
     "LoopbackAgent": "agent_server",
     "LoopbackGraph": "graph_server",
     "LoopbackModel": "model_server",
+    "LoopbackTranscription": "transcription_server",
     "ManualClock": "manual_clock",
+    "MediaAnswer": "graph_media",
     "MemoryMediaStore": "memory_media_store",
     "ModelFault": "model_server",
     "OutsideConnection": "network_guard",
@@ -69,6 +76,7 @@ _MODULE_OF = {
     "ScriptedDecider": "scripted_decider",
     "ScriptedTranscriber": "scripted_transcriber",
     "ToolCall": "model_server",
+    "TranscriptionFault": "transcription_server",
     "loopback_only": "network_guard",
     "make_turn_context": "turn_context",
     "settle": "manual_clock",

@@ -60,7 +60,9 @@ class AgentAnswer:
 AgentReply = (
     AgentAnswer
     | Mapping[str, object]
-    | Callable[[AgentRequest], "AgentAnswer | Mapping[str, object] | Awaitable[Mapping[str, object]]"]
+    | Callable[
+        [AgentRequest], "AgentAnswer | Mapping[str, object] | Awaitable[AgentAnswer | Mapping[str, object]]"
+    ]
 )
 
 
@@ -171,9 +173,9 @@ class LoopbackAgent:
         if not callable(reply):
             return AgentAnswer(content=reply)
         content = reply(request)
-        if isinstance(content, AgentAnswer):
-            return content
-        return AgentAnswer(content=await content if isinstance(content, Awaitable) else content)
+        if isinstance(content, Awaitable):
+            content = await content
+        return content if isinstance(content, AgentAnswer) else AgentAnswer(content=content)
 
     def _is_signed(self, headers: Mapping[str, str], body: bytes) -> bool:
         if self._secret is None:

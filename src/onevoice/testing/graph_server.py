@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from onevoice.testing.gate import CallCount, Gate
+from onevoice.testing.graph_media import GraphMedia
 
 _HEAD_BYTES_MAX: Final = 65_536
 
@@ -134,6 +135,8 @@ class LoopbackGraph:
         self.requests: list[GraphRequest] = []
         self.marks: list[Json] = []
         """Calls that are no messages: read receipts and typing signs."""
+        self.media = GraphMedia(lambda: self.url)
+        """The files that can be fetched."""
         self._access_token = access_token
         self._scripts: dict[str | None, deque[Answer]] = {}
         self._calls = CallCount("the loopback Graph server")
@@ -223,6 +226,12 @@ class LoopbackGraph:
     async def _answer(
         self, writer: asyncio.StreamWriter, call: str, headers: Mapping[str, str], body: bytes
     ) -> bool:
+        if call.startswith("GET "):
+            lives = await self.media.answer(
+                writer, call.removeprefix("GET "), headers, is_token_right=self._is_token_right(headers)
+            )
+            if lives is not None:
+                return lives
         refusal = self._refusal(call, headers)
         if refusal is not None:
             writer.write(_response(refusal, None))
@@ -252,11 +261,14 @@ class LoopbackGraph:
         return True
 
     def _refusal(self, call: str, headers: Mapping[str, str]) -> Refuse | None:
-        if self._access_token is not None and headers.get("authorization") != f"Bearer {self._access_token}":
+        if not self._is_token_right(headers):
             return Refuse(code=190, http_status=401, message="Invalid OAuth access token")
         if not (call.startswith("POST ") and call.endswith("/messages")):
             return Refuse(code=803, http_status=404, message="Some of the aliases you requested do not exist")
         return None
+
+    def _is_token_right(self, headers: Mapping[str, str]) -> bool:
+        return self._access_token is None or headers.get("authorization") == f"Bearer {self._access_token}"
 
     def _next_for(self, address: str | None) -> Answer | None:
         script = self._scripts.get(address)

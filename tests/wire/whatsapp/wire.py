@@ -101,17 +101,21 @@ def make_channel(
     graph_url: str = "http://127.0.0.1:9/v23.0",
     monotonic: Callable[[], float] = lambda: 0.0,
     secrets: tuple[str, ...] = (SECRET,),
+    files: httpx2.AsyncClient | None = None,
+    access_token: str = "token-example",  # noqa: S107 - Of the stand-in.
+    typing_indicator: bool = True,
 ) -> WhatsAppChannel:
     """A channel whose clock stands still unless it is given another."""
     return WhatsAppChannel(
         name=ChannelName("loja"),
         account=AccountId("default"),
         phone_number_id=ROUTE,
-        access_token="token-example",
+        access_token=access_token,
         app_secrets=secrets,
         verify_token="verify-example",
         graph_url=graph_url,
         http=http,
-        files=http,
+        files=files or http,
         monotonic=monotonic,
+        typing_indicator=typing_indicator,
     )
