@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from onevoice.entrypoints.media_jobs import POLL_SECONDS, RENEW_SECONDS, MediaJobs
 from onevoice.errors import DatabaseUnavailable, StatementInterrupted
 from onevoice.flow.batch import Batcher
 from onevoice.flow.gate.decide import CutShort, Verdict
 from onevoice.flow.gate.perform import Settlement, prepare, settle
 from onevoice.flow.notify.perform import deliver_notifications
-from onevoice.flow.outbox.perform import Begun, Finished, begin_sends, finish_sends
+from onevoice.flow.outbox.perform import (
+    Begun,
+    Finished,
+    Upload,
+    begin_sends,
+    finish_sends,
+    finish_upload,
+    upload,
+)
 from onevoice.flow.proposal.perform import Answered, ask, suggest
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.suggestion.perform import Draft, claim_drafts, keep_draft
@@ -26,7 +36,7 @@ from onevoice.flow.sweep.perform import reconcile, sweep
 from onevoice.flow.triage.perform import Asked, claim_triage, conclude
 from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import abandon_drained, claim, renew
-from onevoice.ports.channel import NotSent, Outcome, OutcomeUnknown
+from onevoice.ports.channel import Channel, NotSent, Outcome, OutcomeUnknown
 from onevoice.ports.wakeup import Work
 from onevoice.vocabulary import OutboundState, Proposal, TurnId, WhileRunning
 
@@ -42,6 +52,10 @@ SUGGEST_SECONDS = 0.5
 UNAVAILABLE_SECONDS = 0.5
 FAILED_SECONDS = 1.0
 CUT_SECONDS_MAX = 2.0
+# A sign of work for an answer that is there at once only flickers, and costs a call.
+SIGN_AFTER_SECONDS = 1.0
+SIGN_LOOK_SECONDS = 0.5
+SIGN_OVERLAP_SECONDS = 3.0
 
 
 @dataclass(slots=True)
@@ -51,6 +65,7 @@ class _Running:
     turn: Turn
     asking: asyncio.Task[Answered] | None = None
     claimed_at: float = 0.0
+    sign_due_at: float = 0.0
     was_overtaken: bool = False
 
 
@@ -66,6 +81,8 @@ class Worker:
         self._send_tasks: set[asyncio.Task[None]] = set()
         self._triage_tasks: set[asyncio.Task[None]] = set()
         self._draft_tasks: set[asyncio.Task[None]] = set()
+        self._sign_tasks: set[asyncio.Task[None]] = set()
+        self._media = MediaJobs(runtime, spawn=self._spawn, until_available=self._until_available)
         self._loops: list[asyncio.Task[None]] = []
         self._settle: Batcher[Settlement, Verdict] = Batcher(
             lambda batch: settle(runtime, batch), items_max=BATCH_MAX
@@ -83,11 +100,15 @@ class Worker:
             self._loop(self._look_for_turns, Work.TURN),
             self._loop(self._look_for_sends, Work.OUTBOX),
             self._loop(self._look_for_triage, Work.TRIAGE),
+            self._loop(self._media.look, Work.MEDIA, seconds=POLL_SECONDS),
+            self._loop(self._media.renew, None, seconds=RENEW_SECONDS),
             self._loop(self._renew_leases, None, seconds=lease / 3),
             self._loop(self._sweep, None, seconds=0.0),
             self._loop(self._reconcile, None, seconds=RECONCILE_SECONDS),
             self._loop(self._notify, None, seconds=NOTIFY_SECONDS),
         ]
+        if any(channel.working_seconds for channel in self._runtime.channels.values()):
+            self._loops.append(self._loop(self._show_work, None, seconds=SIGN_LOOK_SECONDS))
         if self._runtime.settings.agent.suggest_to_operators:
             self._loops.append(self._loop(self._suggest, None, seconds=SUGGEST_SECONDS))
 
@@ -96,7 +117,8 @@ class Worker:
         self._stopping.set()
         for work in Work:
             self._runtime.wakeup.nudge(work)
-        await _finished(self._loops[:3])
+        await _finished(self._loops[:4])
+        await self._until_available(self._media.stop)
         await _finished(self._turn_tasks, seconds_max=max(0.0, seconds))
         left = [running.turn for running in self._running.values()]
         await _finished(self._turn_tasks, cancel=True)
@@ -104,6 +126,7 @@ class Worker:
             await self._until_available(lambda: abandon_drained(self._runtime, left))
         await _finished(self._triage_tasks, cancel=True)
         await _finished(self._draft_tasks, cancel=True)
+        await _finished(self._sign_tasks, cancel=True)
         # A send that has begun is never cut off: its own deadline bounds the wait.
         await _finished(self._send_tasks)
         await self._settle.drain()
@@ -162,7 +185,7 @@ class Worker:
             if work is None:
                 await self._runtime.clock.sleep(seconds)
             else:
-                await self._runtime.wakeup.wait(work, seconds_max=self._poll_seconds)
+                await self._runtime.wakeup.wait(work, seconds_max=seconds or self._poll_seconds)
 
     def _note_database(self, *, is_away: bool) -> None:
         """Say once that the database went away, and once that it is back."""
@@ -178,7 +201,8 @@ class Worker:
         limit = min(free, BATCH_MAX)
         turns = await claim(self._runtime, limit=limit)
         for turn in turns:
-            self._running[turn.id] = _Running(turn=turn, claimed_at=self._runtime.clock.monotonic())
+            now = self._runtime.clock.monotonic()
+            self._running[turn.id] = _Running(turn=turn, claimed_at=now, sign_due_at=now + SIGN_AFTER_SECONDS)
             self._spawn(self._turn_tasks, self._run_turn(turn))
         self._runtime.telemetry.turns_running.set(len(self._running))
         return len(turns) == limit
@@ -214,6 +238,32 @@ class Worker:
                     self.stop_asking(turn.id)
         return False
 
+    async def _show_work(self) -> bool:
+        """Mark as read what is being answered, and show the customer that an answer is on its way."""
+        now = self._runtime.clock.monotonic()
+        due = [running for running in self._running.values() if running.sign_due_at <= now]
+        if due:
+            # Whoever has lost the authority shows nothing any more.
+            alive = await renew(self._runtime, [running.turn for running in due])
+            for running in due:
+                channel = self._runtime.channels.get(running.turn.channel)
+                lasts = channel.working_seconds if channel is not None else None
+                running.sign_due_at = now + lasts - SIGN_OVERLAP_SECONDS if lasts else math.inf
+                if channel is not None and lasts and running.turn.id in alive:
+                    self._spawn(self._sign_tasks, self._show(channel, running.turn))
+        return False
+
+    async def _show(self, channel: Channel, turn: Turn) -> None:
+        try:
+            await channel.show_working(turn.newest_external_id)
+        except Exception as error:  # noqa: BLE001  # A sign only: whatever failed, the answer goes its way.
+            LOG.info(
+                "a channel showed no work", extra={"turn_id": str(turn.id), "reason": type(error).__name__}
+            )
+            self._runtime.telemetry.work_signs.labels(outcome="failed").inc()
+        else:
+            self._runtime.telemetry.work_signs.labels(outcome="shown").inc()
+
     async def _look_for_sends(self) -> bool:
         free = SENDS_MAX - len(self._send_tasks)
         if free <= 0:
@@ -222,8 +272,13 @@ class Worker:
         limit = min(free, BATCH_MAX)
         begun = await begin_sends(self._runtime, limit=limit)
         for attempt in begun:
-            self._spawn(self._send_tasks, self._send(attempt))
+            act = self._upload(attempt) if isinstance(attempt, Upload) else self._send(attempt)
+            self._spawn(self._send_tasks, act)
         return len(begun) == limit
+
+    async def _upload(self, asked: Upload) -> None:
+        outcome = await upload(self._runtime, asked)
+        await self._until_available(lambda: finish_upload(self._runtime, asked, outcome))
 
     async def _send(self, begun: Begun) -> None:
         outcome = await self._deliver(begun)
