@@ -16,6 +16,7 @@ from typing import Final, cast
 
 from onevoice.testing.gate import CallCount, Gate
 from onevoice.testing.graph_media import GraphMedia
+from onevoice.testing.graph_uploads import GraphUploads
 
 _HEAD_BYTES_MAX: Final = 65_536
 
@@ -137,6 +138,8 @@ class LoopbackGraph:
         """Calls that are no messages: read receipts and typing signs."""
         self.media = GraphMedia(lambda: self.url)
         """The files that can be fetched."""
+        self.uploads = GraphUploads()
+        """The files that were handed over."""
         self._access_token = access_token
         self._scripts: dict[str | None, deque[Answer]] = {}
         self._calls = CallCount("the loopback Graph server")
@@ -219,8 +222,11 @@ class LoopbackGraph:
         head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         named = (line.partition(":") for line in head[1:] if line)
         headers = {name.strip().lower(): value.strip() for name, _, value in named}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
         method, path, _ = head[0].split(" ", 2)
+        if method == "POST" and path.endswith("/media"):
+            is_token_right = self._is_token_right(headers)
+            return await self.uploads.answer(reader, writer, path, headers, is_token_right=is_token_right)
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
         return await self._answer(writer, f"{method} {path}", headers, body)
 
     async def _answer(
