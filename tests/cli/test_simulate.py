@@ -26,6 +26,7 @@ _ALL = [
     "parked",
     "burst",
     "never_stops",
+    "audio",
     "correction",
     "correction_after_write",
     "takeover_during_generation",

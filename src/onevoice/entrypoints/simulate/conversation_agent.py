@@ -86,4 +86,5 @@ def _read_call(asked: Json, *, number: int) -> AgentCall:
 
 
 def _texts(items: object) -> tuple[str, ...]:
-    return tuple(str(item.get("text") or "") for item in cast("list[Json]", items or []))
+    read = cast("list[Json]", items or [])
+    return tuple(str(item.get("transcription") or item.get("text") or "") for item in read)

@@ -30,8 +30,21 @@ class Webhook:
     headers: dict[str, str]
 
 
-def text_webhook(number: Number, *, contact: str, name: str, external_id: str, text: str) -> Webhook:
-    """One text message of a customer."""
+def text_content(text: str) -> dict[str, object]:
+    """What makes a message a text."""
+    return {"type": "text", "text": {"body": text}}
+
+
+def voice_content(media_id: str) -> dict[str, object]:
+    """What makes a message a voice note; its file is fetched by the id."""
+    audio = {"id": media_id, "mime_type": "audio/ogg; codecs=opus", "voice": True}
+    return {"type": "audio", "audio": audio}
+
+
+def message_webhook(
+    number: Number, *, contact: str, name: str, external_id: str, content: dict[str, object]
+) -> Webhook:
+    """One message of a customer."""
     value = {
         "messaging_product": "whatsapp",
         "metadata": {"display_phone_number": "551130000000", "phone_number_id": number.phone_number_id},
@@ -41,8 +54,7 @@ def text_webhook(number: Number, *, contact: str, name: str, external_id: str, t
                 "from": contact,
                 "id": external_id,
                 "timestamp": str(int(wall_seconds())),
-                "type": "text",
-                "text": {"body": text},
+                **content,
             }
         ],
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpx2
 
 from onevoice.entrypoints.simulate.conversation_agent import AgentCall, Answering, Lines
-from onevoice.entrypoints.simulate.customer import Webhook, text_webhook
+from onevoice.entrypoints.simulate.customer import message_webhook, text_content, voice_content
 from onevoice.entrypoints.simulate.journal import Event
 from onevoice.entrypoints.simulate.record import Expectation, Timing
 from onevoice.entrypoints.simulate.stopwatch import wall_seconds
@@ -85,10 +85,27 @@ class Play:
 
     async def say(self, text: str, *, times: int = 1) -> None:
         """The customer writes; ``times`` posts the very same webhook so often at once."""
-        webhook = self._webhook(text)
+        why = f"the same webhook {times} times at once" if times > 1 else ""
+        await self._write(f"“{text}”", text_content(text), why=why, times=times)
+
+    async def speak(self, recording: bytes) -> None:
+        """The customer sends a voice note."""
+        media_id = f"9{self.contact}{self._message_count}"
+        self.stage.graph.media.put(media_id, recording)
+        await self._write("speaks into the phone", voice_content(media_id))
+
+    async def _write(self, what: str, content: dict[str, object], *, why: str = "", times: int = 1) -> None:
+        self._message_count += 1
+        webhook = message_webhook(
+            self.stage.number,
+            contact=self.contact,
+            name=self._name,
+            external_id=f"wamid.SIMULATE.{self.contact}.{self._message_count:04d}",
+            content=content,
+        )
         at = wall_seconds()
         self.began_at = self.began_at or at
-        self.note(at, "customer", f"“{text}”", f"the same webhook {times} times at once" if times > 1 else "")
+        self.note(at, "customer", what, why)
         statuses = await asyncio.gather(*(self.stage.post_webhook(webhook) for _ in range(times)))
         if set(statuses) != {200}:
             raise ScenarioStuck(f"the webhook is answered with 200; found: {sorted(set(statuses))}")
@@ -181,16 +198,6 @@ class Play:
 
     def note(self, at: float, who: str, what: str, why: str = "") -> None:
         self.noted.append((at, who, what, why))
-
-    def _webhook(self, text: str) -> Webhook:
-        self._message_count += 1
-        return text_webhook(
-            self.stage.number,
-            contact=self.contact,
-            name=self._name,
-            external_id=f"wamid.SIMULATE.{self.contact}.{self._message_count:04d}",
-            text=text,
-        )
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -37,8 +37,10 @@ _SECTIONS: Final[Mapping[Venue, Sections]] = {
     Venue.DEFAULT: {},
     # Long enough to see the verdict and kill the process before it sends.
     Venue.RESTARTED: {"turns": {"debounce_seconds": 0.0}, "outbox": {"hold_seconds": 2.0}},
+    # Shorter than a transcription takes, so that what the turn waits for is the words.
+    Venue.VOICE: {"turns": {"debounce_seconds": 2.0}},
 }
-_WAVES: Final = ((Venue.CASE_STUDY, Venue.UNDECIDED), (Venue.DEFAULT, Venue.RESTARTED))
+_WAVES: Final = ((Venue.CASE_STUDY, Venue.UNDECIDED), (Venue.DEFAULT, Venue.RESTARTED, Venue.VOICE))
 
 REMOVALS_MAX, REMOVAL_PAUSE_SECONDS = 50, 0.1
 

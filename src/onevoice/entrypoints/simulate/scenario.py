@@ -16,6 +16,7 @@ class Venue(StrEnum):
     UNDECIDED = "undecided"
     DEFAULT = "default"
     RESTARTED = "restarted"
+    VOICE = "voice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from onevoice.entrypoints.simulate.conversation_agent import (
     Lines,
     saying,
 )
-from onevoice.entrypoints.simulate.customer import Number, Webhook, text_webhook
+from onevoice.entrypoints.simulate.customer import Number, Webhook, message_webhook, text_content
 from onevoice.entrypoints.simulate.journal import Journal
 from onevoice.entrypoints.simulate.server import Sections, ServerProcess
 from onevoice.entrypoints.simulate.stopwatch import wall_seconds
@@ -30,6 +30,7 @@ from onevoice.ports.clock import Clock
 from onevoice.settings import load_settings
 from onevoice.store.embedded.server import unused_cluster
 from onevoice.testing import GraphRequest, LoopbackGraph
+from onevoice.testing.transcription_server import LoopbackTranscription
 from onevoice.vocabulary import AccountId
 
 OPERATOR_NAMES = ("Ana", "Bruno")
@@ -53,6 +54,7 @@ class Stage:
         self._agent_secret = secrets.token_urlsafe(24)
         self.graph = LoopbackGraph(access_token=self._access_token)
         self.agent = ConversationAgent(self._agent_secret)
+        self.transcription = LoopbackTranscription()
         self.journal = Journal()
         self.operators: dict[str, str] = {}
         """Their tokens by name."""
@@ -93,6 +95,7 @@ class Stage:
         async with (
             self.graph,
             self.agent.server,
+            self.transcription,
             httpx2.AsyncClient(trust_env=False, timeout=HTTP_SECONDS_MAX, limits=limits) as self._http,
         ):
             self._graph_offset = wall_seconds() - asyncio.get_running_loop().time()
@@ -132,8 +135,12 @@ class Stage:
             return saying("oi")
 
         self.agent.enter(contact, Lines(answering=answer))
-        webhook = text_webhook(
-            self.number, contact=contact, name="Warm-up", external_id="wamid.SIMULATE.WARM", text="oi"
+        webhook = message_webhook(
+            self.number,
+            contact=contact,
+            name="Warm-up",
+            external_id="wamid.SIMULATE.WARM",
+            content=text_content("oi"),
         )
         await self.post_webhook(webhook)
         await self.wait_for(lambda: bool(self.graph.messages), seconds_max=WARM_SECONDS_MAX)
@@ -180,6 +187,7 @@ class Stage:
             **sections,
             "database": {"data_dir": str(self._folder / "data")},
             "agent": {"use": self.agent.server.url, "secret": self._agent_secret},
+            "transcription": {"url": self.transcription.url, "api_key": "loopback"},
         }
 
     def _channel(self) -> Mapping[str, object]:

@@ -79,6 +79,10 @@ def _journal_line(event: Event, texts: dict[str, str]) -> list[tuple[str, str, s
             return [("authority", f"{event.state} {owner}".rstrip(), event.reason)]
         case "effect", _:
             return [("effect", f"{event.data.get('tool')} {event.state}", event.reason)]
+        case "media", _:
+            return [("media", f"{event.data.get('kind')} {event.state}", event.reason)]
+        case "transcription", _:
+            return [("transcription", event.state, event.reason)]
         case _:
             return []
 

@@ -17,6 +17,7 @@ from onevoice.entrypoints.simulate.scenarios.takeover import (
     TAKEOVER_DURING_SEND,
     TWO_OPERATORS,
 )
+from onevoice.entrypoints.simulate.scenarios.voice import AUDIO
 from onevoice.entrypoints.simulate.scenarios.window import BURST, NEVER_STOPS
 
 __all__ = ["SCENARIOS"]
@@ -30,6 +31,7 @@ SCENARIOS: dict[str, Scenario] = {
         PARKED,
         BURST,
         NEVER_STOPS,
+        AUDIO,
         CORRECTION,
         CORRECTION_AFTER_WRITE,
         TAKEOVER_DURING_GENERATION,
