@@ -1,8 +1,9 @@
 -- name: lock_due_suggestions
--- SKIP LOCKED keeps two workers off one conversation.
+-- SKIP LOCKED keeps two workers off one conversation. Like a turn, a suggestion waits for files and words.
 select c.account_id, c.id
 from conversation c
 where c.suggestion_due_at <= (select coalesce($1::timestamptz, clock_timestamp()))
+    and (not c.is_media_awaited or c.media_wait_until <= (select coalesce($1::timestamptz, clock_timestamp())))
 order by c.suggestion_due_at
 limit $2::integer
 for update of c skip locked;
