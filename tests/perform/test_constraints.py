@@ -19,7 +19,10 @@ from onevoice.vocabulary import (
     AuthorityState,
     EffectState,
     InboundState,
+    MediaKind,
+    MediaState,
     OutboundState,
+    TranscriptionState,
     TurnState,
 )
 from tests.builders import Rows, at, new_id
@@ -35,6 +38,7 @@ BROKEN = {
     "conversation_authority_state_known": "update conversation set authority_state = 'ASLEEP'",
     "conversation_authority_version_positive": "update conversation set authority_version = 0",
     "conversation_decided_not_ahead": "update conversation set arrivals_decided = arrival_count + 1",
+    "conversation_media_wait_has_end": "update conversation set is_media_awaited = true",
     "conversation_timer_needs_ai": "update conversation set turn_due_at = $1, open_since = $1, "
     "authority_state = 'HUMAN_ACTIVE'",
     "conversation_timer_needs_open": "update conversation set turn_due_at = $1, open_since = null",
@@ -47,6 +51,7 @@ BROKEN = {
     "effect_state_known": "update effect set state = 'maybe', finished_at = $1",
     "follow_up_end_has_reason": "update follow_up set state = 'cancelled'",
     "follow_up_state_known": "update follow_up set state = 'maybe', reason = 'x', ended_at = $1",
+    "inbound_message_awaited_has_end": "update inbound_message set is_awaited = true",
     "inbound_message_window_has_rule": "update inbound_message set window_seconds = 1",
     "inbound_message_claimed_by": "update inbound_message set state = 'claimed', turn_id = null",
     "inbound_message_end_has_reason": "update inbound_message set state = 'answered', state_reason = null",
@@ -54,6 +59,16 @@ BROKEN = {
     "state, received_at, raw) select account_id, gen_random_uuid(), conversation_id, channel, external_id, type, "
     "state, received_at, raw from inbound_message",
     "inbound_message_state_known": "update inbound_message set state = 'maybe', state_reason = 'x'",
+    "media_failed_has_reason": "update media set state = 'failed', next_try_at = null",
+    "media_inbound_once": "insert into media (account_id, id, inbound_id, kind, state, next_try_at, created_at) "
+    "select account_id, gen_random_uuid(), inbound_id, kind, state, next_try_at, created_at from media",
+    "media_kind_known": "update media set kind = 'hologram'",
+    "media_state_known": "update media set state = 'maybe', next_try_at = null",
+    "media_stored_is_measured": "update media set state = 'stored', next_try_at = null",
+    "media_transcription_failed_has_reason": "update media set transcription_state = 'failed'",
+    "media_transcription_needs_bytes": "update media set transcription_state = 'waiting', transcription_due_at = $1",
+    "media_transcription_state_known": "update media set transcription_state = 'maybe'",
+    "media_waiting_is_due": "update media set next_try_at = null",
     "notification_is_ended": "update notification set outcome = 'delivered'",
     "notification_outcome_known": "update notification set outcome = 'maybe', next_try_at = null",
     "operator_name_once": "insert into operator (account_id, id, name, role, created_at) "
@@ -92,6 +107,9 @@ STATES: dict[str, type[StrEnum]] = {
     "outbound_message_state_known": OutboundState,
     "outbound_message_author_known": Author,
     "effect_state_known": EffectState,
+    "media_kind_known": MediaKind,
+    "media_state_known": MediaState,
+    "media_transcription_state_known": TranscriptionState,
 }
 
 
@@ -104,12 +122,14 @@ async def world(database: Database, owner: Connection) -> Connection:
     message = await rows.inbound(conversation)
     turn = await rows.turn(conversation, [message])
     outbound = await rows.outbound(conversation)
-    for table, columns in _others(conversation=conversation, turn=turn, outbound=outbound):
+    for table, columns in _others(conversation=conversation, message=message, turn=turn, outbound=outbound):
         await rows.insert(table, {"account_id": "default"} | columns)
     return owner
 
 
-def _others(*, conversation: UUID, turn: UUID, outbound: UUID) -> list[tuple[str, dict[str, object]]]:
+def _others(
+    *, conversation: UUID, message: UUID, turn: UUID, outbound: UUID
+) -> list[tuple[str, dict[str, object]]]:
     """Tables without a builder of their own."""
     talk: dict[str, object] = {"id": new_id(), "conversation_id": conversation}
     version: dict[str, object] = {"authority_version": 1}
@@ -122,11 +142,13 @@ def _others(*, conversation: UUID, turn: UUID, outbound: UUID) -> list[tuple[str
         "args": dict[str, object](),
         "key": "k",
     }
+    file: dict[str, object] = {"id": new_id(), "inbound_id": message, "kind": "audio"}
     span: dict[str, object] = {"started_at": at(0), "not_after": at(1)}
     return [
         ("attempt", span | {"outbound_id": outbound, "attempt": 1}),
         ("effect", talk | write | span | {"state": "started"}),
         ("device_echo", echo | kept | {"outcome": "own"}),
+        ("media", file | {"state": "waiting", "next_try_at": at(0), "created_at": at(0)}),
         ("follow_up", talk | draft | {"not_before": at(1)}),
         ("suggestion", talk | draft),
         ("notification", talk | {"kind": "handoff", "created_at": at(0), "next_try_at": at(0)}),
