@@ -123,6 +123,7 @@ def test_every_scenario_shows_what_it_must(tmp_path: Path) -> None:
         ("no_window", "burst", "agent calls: 1; found: 4"),
         ("no_dedupe", "duplicate_webhook", "messages stored: 1; found: 50"),
         ("wrong_decider", "cancel_first", "triage: cancel_first; found: merge"),
+        ("no_patience", "audio", "nobody answers before the words are there; found: 1 calls"),
         ("sends_twice", "restart", "feriado abrimos das 10h às 14h.”, then “No feriado"),
     ],
 )
