@@ -28,6 +28,8 @@ from onevoice.vocabulary import (
 SQL = load_statements(__package__)
 
 FILENAME_CHARS_MAX = 240
+# Texts that nothing but their names tells apart.
+PLAIN_TYPES = ("text/csv", "text/calendar", "text/vcard", "application/json")
 
 
 async def keep_file(
@@ -152,15 +154,11 @@ def _file(row: Row) -> Media:
 
 def _identify(head: bytes, filename: str | None, claimed_type: str | None) -> str:
     """What the bytes are; a claim counts only for what nobody recognises, and never makes it a picture or a sound."""
-    for kind in (MediaKind.IMAGE, MediaKind.VIDEO, MediaKind.AUDIO):
-        found = sniff_type(head, kind, filename=filename)
-        if found is not None and found.startswith(f"{kind.value}/"):
-            return found
     found = sniff_type(head, MediaKind.DOCUMENT, filename=filename) or UNKNOWN_TYPE
+    if found == "application/ogg":
+        return "video/ogg" if b"theora" in head else "audio/ogg"
     claimed = (claimed_type or "").partition(";")[0].strip().lower()
-    if found == "text/plain" and claimed in ("text/csv", "application/json", "text/calendar", "text/vcard"):
-        return claimed
-    return found
+    return claimed if found == "text/plain" and claimed in PLAIN_TYPES else found
 
 
 def _safe_name(filename: str | None) -> str | None:
