@@ -35,8 +35,8 @@ class MediaRequest:
 class MediaAnswer:
     """What one GET gets instead of the truth.
 
-    ``body`` ``None`` are the true bytes; a header whose value is empty is left out. After ``pause_after`` bytes of it the answer stops at the ``gate``, if there
-    is one; after ``cut_after`` bytes the connection is closed.
+    ``body`` ``None`` are the true bytes; a header whose value is empty is left out. After ``pause_after`` bytes of it
+    the answer stops at the ``gate``, if there is one; after ``cut_after`` bytes the connection is closed.
     """
 
     status: int = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 1024 * 1024
 CONNECT_TIMEOUT = timedelta(seconds=5)
-# Of one call, which carries five pieces at most, or of one read's whole stream.
-CALL_TIMEOUT = timedelta(seconds=60)
+READ_TIMEOUT = timedelta(seconds=30)
+# Of one call as a whole: five pieces on the way in, but a whole file on the way out.
+CALL_TIMEOUT = timedelta(seconds=600)
+GIVE_UP_SECONDS = 5.0
+RETRY_TIMEOUT = timedelta(seconds=10)
 
 
 def open_folder(folder: Path) -> ObjectMediaStore:
@@ -56,10 +60,11 @@ def open_bucket(
             client_options={
                 "allow_http": (endpoint_url or "").startswith("http://"),
                 "connect_timeout": CONNECT_TIMEOUT,
+                "read_timeout": READ_TIMEOUT,
                 "timeout": CALL_TIMEOUT,
             },
             # Who calls tries again by themselves, and later.
-            retry_config={"max_retries": 2, "retry_timeout": CALL_TIMEOUT},
+            retry_config={"max_retries": 2, "retry_timeout": RETRY_TIMEOUT},
         )
     )
 
@@ -71,9 +76,21 @@ class ObjectMediaStore:
         self._store = store
 
     async def write(self, key: str, chunks: AsyncIterable[bytes]) -> None:
+        source = _Source(chunks)
+        call = obstore.put_async(self._store, key, source, chunk_size=5 * PIECE_BYTES)
+        writing = asyncio.ensure_future(call)
         try:
-            await obstore.put_async(self._store, key, aiter(chunks), chunk_size=5 * PIECE_BYTES)
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # Cancelled itself, the library would leave its wait for a piece and the parts it has uploaded behind.
+            await source.stop()
+            await asyncio.wait([writing], timeout=GIVE_UP_SECONDS)
+            if not writing.cancel():
+                writing.exception()
+            raise
         except (BaseError, OSError) as error:
+            if error is source.error:
+                raise
             raise _unavailable(error) from error
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
@@ -95,6 +112,36 @@ class ObjectMediaStore:
 
     async def close(self) -> None:
         """Nothing of its own to close."""
+
+
+class _Source(AsyncIterator[bytes]):
+    """What is written, keeping in mind what it raised: an ``OSError`` of a channel is not one of the store."""
+
+    def __init__(self, chunks: AsyncIterable[bytes]) -> None:
+        self.error: Exception | None = None
+        self._chunks = aiter(chunks)
+        self._waiting: asyncio.Task[object] | None = None
+        self._stopped = False
+
+    async def stop(self) -> None:
+        """Raise instead of giving a next piece, also where one is waited for."""
+        self._stopped = True
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.cancel()
+            await asyncio.wait([self._waiting])
+
+    async def __anext__(self) -> bytes:
+        if self._stopped:
+            # Not the end of the pieces, which would make half a file a whole one.
+            raise OSError("the write was given up")
+        self._waiting = asyncio.current_task()
+        try:
+            return await anext(self._chunks)
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def _unavailable(error: Exception) -> MediaUnavailable:
