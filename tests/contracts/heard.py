@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,9 @@ from onevoice.testing import AgentRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """The system's text, the turns as (role, texts) without tool calls and results, and the tools on offer."""
+    """The system's text, the turns as (role, parts) without tool calls and results, and the tools on offer.
+
+    A part is a text, or an image as a data URL."""
 
     system: str
     turns: list[tuple[str, list[str]]]
@@ -29,7 +32,7 @@ def heard(request: AgentRequest) -> Heard:
 def _anthropic(body: dict[str, Any]) -> Heard:
     return Heard(
         system="\n".join(_texts(body.get("system"))),
-        turns=_turns((message["role"], _texts(message["content"])) for message in body["messages"]),
+        turns=_turns((message["role"], _parts(message["content"])) for message in body["messages"]),
         tools={tool["name"] for tool in body.get("tools", [])},
     )
 
@@ -38,7 +41,7 @@ def _gemini(body: dict[str, Any]) -> Heard:
     roles = {"user": "user", "model": "assistant"}
     return Heard(
         system="\n".join(_texts(body.get("systemInstruction", {}).get("parts"))),
-        turns=_turns((roles[content["role"]], _texts(content["parts"])) for content in body["contents"]),
+        turns=_turns((roles[content["role"]], _parts(content["parts"])) for content in body["contents"]),
         tools={
             declared["name"]
             for tool in body.get("tools", [])
@@ -55,7 +58,7 @@ def _openai(body: dict[str, Any]) -> Heard:
     return Heard(
         system="\n".join(system),
         turns=_turns(
-            (item["role"], _texts(item["content"])) for item in said if item["role"] in ("user", "assistant")
+            (item["role"], _parts(item["content"])) for item in said if item["role"] in ("user", "assistant")
         ),
         tools={
             tool["function"]["name"] if "function" in tool else tool["name"] for tool in body.get("tools", [])
@@ -64,11 +67,37 @@ def _openai(body: dict[str, Any]) -> Heard:
 
 
 def _texts(content: Any) -> list[str]:
+    return [part for part in _parts(content) if not part.startswith("data:")]
+
+
+def _parts(content: Any) -> list[str]:
     if content is None:
         return []
     if isinstance(content, str):
         return [content]
-    return [part["text"] for part in content if "text" in part]
+    return [said for part in content if (said := _said(part)) is not None]
+
+
+def _said(part: dict[str, Any]) -> str | None:
+    """A text, or an image in any provider's words as a data URL; ``None`` for a tool's call or result."""
+    if "text" in part:
+        return part["text"]
+    if "inlineData" in part:
+        # As its SDK writes it: base64 in the alphabet for URLs.
+        content = base64.urlsafe_b64decode(part["inlineData"]["data"])
+        return data_url(part["inlineData"]["mime_type"], content)
+    match part.get("type"):
+        case "image":
+            return f"data:{part['source']['media_type']};base64,{part['source']['data']}"
+        case "image_url":
+            return part["image_url"]["url"]
+        case "input_image":
+            return part["image_url"]
+    return None
+
+
+def data_url(mime_type: str, content: bytes) -> str:
+    return f"data:{mime_type};base64,{base64.b64encode(content).decode()}"
 
 
 def _turns(said: Any) -> list[tuple[str, list[str]]]:

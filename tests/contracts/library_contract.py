@@ -15,13 +15,24 @@ from onevoice.errors import AgentError
 from onevoice.ports.agent import Agent
 from onevoice.testing import LoopbackModel, ModelFault, RecordingWriteGate, ToolCall, make_turn_context
 from onevoice.testing.model_server import Refusal
-from onevoice.vocabulary import BurstMessage, EffectState, HistoryItem, MessageId, UntoldEffect
+from onevoice.vocabulary import (
+    BurstMessage,
+    EffectState,
+    HistoryItem,
+    Media,
+    MediaId,
+    MediaKind,
+    MediaState,
+    MessageId,
+    UntoldEffect,
+)
 from tests.contracts.agent_contract import AgentContract, FailingAgentContract
-from tests.contracts.heard import heard
+from tests.contracts.heard import data_url, heard
 
 INSTRUCTIONS = "You are a clinic's receptionist."
 BURSTS = "Read the messages as one."
 DIARY: list[str] = []
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 Built = Callable[[str], AbstractAsyncContextManager[Agent]]
 
@@ -90,6 +101,31 @@ class LibraryContract(AgentContract, FailingAgentContract):
         await agent.propose(context)
 
         assert heard(model.requests[0]).turns == [("user", ["oi", "[áudio transcrito] pra sexta", "[audio]"])]
+
+    async def test_an_image_stands_right_after_the_text_of_its_message(
+        self, agent: Agent, model: LoopbackModel
+    ) -> None:
+        """The provider gets the bytes as its own image; a file without bytes is its description alone."""
+        spare = make_turn_context("x", turn=9).messages[0]
+        shown = Media(
+            id=MediaId(spare.id),
+            kind=MediaKind.IMAGE,
+            state=MediaState.STORED,
+            mime_type="image/png",
+            content=PICTURE,
+        )
+        described = replace(shown, content=None)
+        context = make_turn_context(
+            "olha",
+            replace(spare, type="image", text="[image] assim?", media=shown),
+            replace(spare, type="image", text="[image]", media=described),
+        )
+
+        await agent.propose(context)
+
+        assert heard(model.requests[0]).turns == [
+            ("user", ["olha", "[image] assim?", data_url("image/png", PICTURE), "[image]"])
+        ]
 
     async def test_the_past_is_what_the_customer_saw(self, agent: Agent, model: LoopbackModel) -> None:
         """Colleagues speak on the assistant's side and are marked, as is what may not have arrived."""

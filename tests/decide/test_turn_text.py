@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onevoice.adapters.agents.turn_text import added_instructions, burst_texts, past_turns
+from onevoice.adapters.agents.turn_text import added_instructions, burst_parts, past_turns
 from onevoice.testing import make_turn_context
 from onevoice.vocabulary import EffectState, UntoldEffect
 
@@ -42,7 +42,7 @@ def test_a_message_is_never_empty() -> None:
         replace(spare, type="audio", text=None, transcription=" "),
     )
 
-    assert burst_texts(replace(make_turn_context("x"), messages=messages)) == (
+    assert burst_parts(replace(make_turn_context("x"), messages=messages)) == (
         "[text]",
         "[transcribed audio] sim",
         "[audio]",

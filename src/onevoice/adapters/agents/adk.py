@@ -6,6 +6,7 @@ and for tools. Plain functions run in threads, so that a write tool may be one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import replace
@@ -26,7 +27,7 @@ from google.genai import types
 from onevoice.adapters.agents.answer import as_proposal
 from onevoice.adapters.agents.library import LibraryAgent, total_usage
 from onevoice.adapters.agents.provider_error import ProviderFault, classify, refusal
-from onevoice.adapters.agents.turn_text import added_instructions, burst_texts, past_turns
+from onevoice.adapters.agents.turn_text import BurstPart, added_instructions, burst_parts, past_turns
 from onevoice.errors import AgentError
 from onevoice.handoff_tool import handoff
 from onevoice.vocabulary import Proposal, TurnContext, Usage
@@ -79,7 +80,7 @@ class _Adk:
             events = self._runner.run_async(
                 user_id=context.contact_id,
                 session_id=session_id,
-                new_message=_content("user", burst_texts(context)),
+                new_message=_content("user", burst_parts(context)),
                 run_config=self._run_config,
             )
             heard = _Heard(self._name)
@@ -160,8 +161,14 @@ class _Heard:
         return total_usage(self._tokens)
 
 
-def _content(role: str, texts: tuple[str, ...]) -> types.Content:
-    return types.Content(role=role, parts=[types.Part(text=text) for text in texts])
+def _content(role: str, parts: Sequence[BurstPart]) -> types.Content:
+    return types.Content(role=role, parts=[_part(part) for part in parts])
+
+
+def _part(part: BurstPart) -> types.Part:
+    if isinstance(part, str):
+        return types.Part(text=part)
+    return types.Part(inline_data=types.Blob(data=part.content, mime_type=part.mime_type))
 
 
 def _text(event: Event) -> str:

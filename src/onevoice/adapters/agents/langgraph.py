@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph  # pyright: ignore[reportMi
 from onevoice.adapters.agents.answer import as_proposal
 from onevoice.adapters.agents.library import LibraryAgent, total_usage
 from onevoice.adapters.agents.provider_error import refusal
-from onevoice.adapters.agents.turn_text import added_instructions, burst_texts, past_turns
+from onevoice.adapters.agents.turn_text import BurstPart, added_instructions, burst_parts, past_turns
 from onevoice.errors import AgentError
 from onevoice.settings.attribute import attribute_fault
 from onevoice.vocabulary import Proposal, TurnContext, Usage
@@ -88,7 +88,7 @@ class _LangGraph:
                 messages.append(HumanMessage(_parts(turn.texts)))
             else:
                 messages += [AIMessage(text) for text in turn.texts]
-        messages.append(HumanMessage(_parts(burst_texts(context))))
+        messages.append(HumanMessage(_parts(burst_parts(context))))
         # Ids of our own tell afterwards what the graph has added.
         return [
             message.model_copy(update={"id": f"{context.turn_id}-{position}"})
@@ -103,8 +103,14 @@ class _LangGraph:
         return replace(as_proposal(self._name, str(text)), usage=_usage(said))
 
 
-def _parts(texts: Sequence[str]) -> list[str | dict[str, Any]]:
-    return [{"type": "text", "text": text} for text in texts]
+def _parts(parts: Sequence[BurstPart]) -> list[str | dict[str, Any]]:
+    return [_part(part) for part in parts]
+
+
+def _part(part: BurstPart) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image", "base64": part.base64, "mime_type": part.mime_type}
 
 
 def _is_refusal(message: AIMessage) -> bool:

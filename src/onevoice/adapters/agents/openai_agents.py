@@ -14,7 +14,7 @@ from agents.run_config import CallModelData, ModelInputData
 
 from onevoice.adapters.agents.answer import as_proposal
 from onevoice.adapters.agents.library import LibraryAgent, total_usage
-from onevoice.adapters.agents.turn_text import added_instructions, burst_texts, past_turns
+from onevoice.adapters.agents.turn_text import BurstPart, added_instructions, burst_parts, past_turns
 from onevoice.errors import WriteRefused
 from onevoice.handoff_tool import handoff
 from onevoice.ports.writes import CURRENT_GATE
@@ -77,12 +77,19 @@ def _items(context: TurnContext) -> list[TResponseInputItem]:
             items.append({"role": "user", "content": _parts(turn.texts)})
         else:
             items.extend({"role": "assistant", "content": text} for text in turn.texts)
-    items.append({"role": "user", "content": _parts(burst_texts(context))})
+    items.append({"role": "user", "content": _parts(burst_parts(context))})
     return cast("list[TResponseInputItem]", items)
 
 
-def _parts(texts: Sequence[str]) -> list[dict[str, str]]:
-    return [{"type": "input_text", "text": text} for text in texts]
+def _parts(parts: Sequence[BurstPart]) -> list[dict[str, str]]:
+    return [_part(part) for part in parts]
+
+
+def _part(part: BurstPart) -> dict[str, str]:
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    url = f"data:{part.mime_type};base64,{part.base64}"
+    return {"type": "input_image", "image_url": url, "detail": "auto"}
 
 
 def _usage(agent: Agent[Any], responses: Sequence[ModelResponse]) -> Usage | None:

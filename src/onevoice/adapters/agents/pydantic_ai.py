@@ -10,12 +10,19 @@ from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import ReinjectSystemPrompt
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.toolsets import FunctionToolset
 
 from onevoice.adapters.agents.answer import as_proposal
 from onevoice.adapters.agents.library import LibraryAgent, total_usage
-from onevoice.adapters.agents.turn_text import added_instructions, burst_texts, past_turns
+from onevoice.adapters.agents.turn_text import BurstPart, added_instructions, burst_parts, past_turns
 from onevoice.handoff_tool import handoff
 from onevoice.settings.attribute import attribute_fault
 from onevoice.vocabulary import Proposal, TurnContext, Usage
@@ -47,7 +54,7 @@ class _PydanticAi:
 
     async def run(self, context: TurnContext) -> Proposal:
         result = await self._agent.run(
-            burst_texts(context),
+            [_content(part) for part in burst_parts(context)],
             message_history=_history(context),
             instructions=added_instructions(context, self._burst_instructions) or None,
             toolsets=self._toolsets,
@@ -60,6 +67,10 @@ class _PydanticAi:
 
     async def close(self) -> None:
         return None
+
+
+def _content(part: BurstPart) -> str | BinaryContent:
+    return part if isinstance(part, str) else BinaryContent(part.content, media_type=part.mime_type)
 
 
 def _history(context: TurnContext) -> list[ModelMessage]:

@@ -1,4 +1,4 @@
-"""A turn in words for a model: the burst, the past, and what an adapter adds to the instructions. Pure.
+"""A turn for a model: the burst, the past, and what an adapter adds to the instructions. Pure.
 
 Texts in square brackets are marks of onevoice; the burst instructions tell the model what they are.
 """
@@ -6,6 +6,7 @@ Texts in square brackets are marks of onevoice; the burst instructions tell the 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,9 +34,30 @@ class PastTurn:
     texts: tuple[str, ...]
 
 
-def burst_texts(context: TurnContext) -> tuple[str, ...]:
-    """One text per message of the burst, in order; a transcription carries its label."""
-    return tuple(_burst_text(message, context.transcribed_label) for message in context.messages)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownImage:
+    """A customer's image as a model is shown it."""
+
+    content: bytes
+    mime_type: str
+
+    @property
+    def base64(self) -> str:
+        return b64encode(self.content).decode("ascii")
+
+
+BurstPart = str | ShownImage
+
+
+def burst_parts(context: TurnContext) -> tuple[BurstPart, ...]:
+    """One text per message of the burst, in order, a transcription with its label; an image right after its text."""
+    parts: list[BurstPart] = []
+    for message in context.messages:
+        parts.append(_burst_text(message, context.transcribed_label))
+        media = message.media
+        if media is not None and media.content is not None and media.mime_type is not None:
+            parts.append(ShownImage(content=media.content, mime_type=media.mime_type))
+    return tuple(parts)
 
 
 def past_turns(context: TurnContext) -> tuple[PastTurn, ...]:
