@@ -16,7 +16,7 @@ from onevoice.flow.inbound.decide import (
     decide_amendment,
     replaces_address,
 )
-from onevoice.flow.proposal.decide import choose_images, describe_burst, describe_history
+from onevoice.flow.proposal.decide import SHOWN_BYTES_MAX, choose_images, describe_burst, describe_history
 from onevoice.ports.channel import ContactRef, ItemKind, MessageItem
 from onevoice.vocabulary import InboundState, OutboundState
 from tests.decide.facts import CHANNEL, at
@@ -174,15 +174,27 @@ def test_a_burst_is_one_part_per_message_and_says_what_is_missing(
 
 def test_images_fit_into_one_turn() -> None:
     """The latest are shown, as many as fit; a file that is no image or is not there is none of them."""
+    image = {"kind": "image", "mime_type": "image/jpeg"}
     rows = [
-        _message(media_id=UUID(int=1), kind="image", size_bytes=6),
-        _message(media_id=UUID(int=2), kind="document", size_bytes=1),
-        _message(media_id=UUID(int=3), kind="image", size_bytes=5),
-        _message(media_id=UUID(int=4), kind="image", size_bytes=5, media_state="waiting"),
-        _message(media_id=UUID(int=5), kind="sticker", size_bytes=4),
+        _message(media_id=UUID(int=1), size_bytes=6, **image),
+        _message(media_id=UUID(int=2), size_bytes=1, kind="document", mime_type="image/png"),
+        _message(media_id=UUID(int=3), size_bytes=5, **image),
+        _message(media_id=UUID(int=4), size_bytes=5, **image | {"media_state": "waiting", "mime_type": None}),
+        _message(media_id=UUID(int=5), size_bytes=4, kind="sticker", mime_type="image/webp"),
     ]
 
     assert choose_images(rows, bytes_max=10) == [UUID(int=5), UUID(int=3)]
+
+
+def test_an_image_that_a_provider_would_refuse_is_described() -> None:
+    """It would cost the customer the whole answer."""
+    rows = [
+        _message(media_id=UUID(int=1), kind="image", mime_type="image/tiff"),
+        _message(media_id=UUID(int=2), kind="image", mime_type="image/png", size_bytes=SHOWN_BYTES_MAX + 1),
+        _message(media_id=UUID(int=3), kind="image", mime_type="image/png", size_bytes=SHOWN_BYTES_MAX),
+    ]
+
+    assert choose_images(rows, bytes_max=10**9) == [UUID(int=3)]
 
 
 def test_an_opt_out_comes_before_every_policy() -> None:

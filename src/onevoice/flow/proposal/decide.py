@@ -33,6 +33,11 @@ NO_SPEECH: Final = "[nobody speaks in this audio]"
 STILL_COMING: Final = "[the file has not arrived yet]"
 NOT_AVAILABLE: Final = "[the file could not be downloaded]"
 
+# What every provider takes; a request with any other image is refused as a whole (read 2026-11).
+SHOWN_TYPES: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
+SHOWN_BYTES_MAX: Final = 3_750_000
+"""Of one image: in base64 it is a third longer, and 5 MB are the least that a provider takes."""
+
 
 def describe_burst(
     rows: Sequence[Row], images: Mapping[MediaId, bytes] | None = None
@@ -89,12 +94,12 @@ def _missing(media: Media, transcription_state: str | None) -> str | None:
 
 
 def choose_images(rows: Sequence[Row], *, bytes_max: int) -> list[MediaId]:
-    """The stored images that fit into one turn, the latest first served."""
+    """The stored images that providers take and that fit into one turn, the latest first served."""
     chosen: list[MediaId] = []
     for row in reversed(rows):
-        if row["kind"] not in ("image", "sticker") or row["media_state"] != "stored":
+        if row["media_state"] != "stored" or row["mime_type"] not in SHOWN_TYPES:
             continue
-        if row["size_bytes"] <= bytes_max:
+        if row["kind"] in ("image", "sticker") and row["size_bytes"] <= min(bytes_max, SHOWN_BYTES_MAX):
             bytes_max -= row["size_bytes"]
             chosen.append(MediaId(row["media_id"]))
     return chosen
