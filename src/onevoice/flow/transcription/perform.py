@@ -178,6 +178,8 @@ async def _complete(
     state = InboundState(row["state"])
     is_news = False
     if after.text is not None:
+        if runtime.settings.agent.suggest_to_operators and state is InboundState.OPEN:
+            await transaction.execute(SQL["ask_for_suggestion"], now, key.account, key.id)
         amendment = decide_amendment(
             TargetFacts(
                 state=state,

@@ -43,6 +43,12 @@ select m.state, m.turn_id, m.received_at,
 from inbound_message m
 where m.account_id = $2::text and m.id = $3::uuid;
 
+-- name: ask_for_suggestion
+-- What was suggested without these words, if anything, helps nobody.
+update conversation c
+set suggestion_due_at = coalesce(c.suggestion_due_at, (select coalesce($1::timestamptz, clock_timestamp())))
+where c.account_id = $2::text and c.id = $3::uuid and c.authority_state = 'HUMAN_ACTIVE';
+
 -- name: complete_message
 -- Words that came after a turn had read the message amend it: that turn's answer does not close it.
 update inbound_message
