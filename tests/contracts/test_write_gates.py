@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from onevoice.flow.effect.gate import open_write_gate
-from onevoice.flow.proposal.perform import load_context
+from onevoice.flow.proposal.perform import load_contexts
 from onevoice.ports.writes import WriteGate
 from onevoice.store.database import Database
 from onevoice.testing import RecordingWriteGate
@@ -32,5 +32,5 @@ class TestTurn(WriteGateContract):
         await stage.customer("oi")
         await stage.clock.advance(5.0)
         (turn,) = await stage.claim()
-        async with open_write_gate(stage.runtime, await load_context(stage.runtime, turn)) as gate:
+        async with open_write_gate(stage.runtime, (await load_contexts(stage.runtime, [turn]))[0]) as gate:
             yield gate

@@ -16,9 +16,15 @@ from onevoice.flow.inbound.decide import (
     decide_amendment,
     replaces_address,
 )
-from onevoice.flow.proposal.decide import SHOWN_BYTES_MAX, choose_images, describe_burst, describe_history
+from onevoice.flow.proposal.decide import (
+    SHOWN_BYTES_MAX,
+    choose_images,
+    describe_burst,
+    describe_history,
+    show_image,
+)
 from onevoice.ports.channel import ContactRef, ItemKind, MessageItem
-from onevoice.vocabulary import InboundState, OutboundState
+from onevoice.vocabulary import InboundState, MediaId, OutboundState
 from tests.decide.facts import CHANNEL, at
 
 ANA = ContactRef(address="5511999990000", key="5511999990000", aliases=())
@@ -183,7 +189,11 @@ def test_images_fit_into_one_turn() -> None:
         _message(media_id=UUID(int=5), size_bytes=4, kind="sticker", mime_type="image/webp"),
     ]
 
-    assert choose_images(rows, bytes_max=10) == [UUID(int=5), UUID(int=3)]
+    messages = describe_burst(rows)
+
+    assert choose_images(messages, bytes_max=10) == [UUID(int=5), UUID(int=3)]
+    shown = [show_image(message, {MediaId(UUID(int=3)): b"jpeg"}) for message in messages]
+    assert [message.media.content for message in shown if message.media] == [None, None, b"jpeg", None, None]
 
 
 def test_an_image_that_a_provider_would_refuse_is_described() -> None:
@@ -194,7 +204,7 @@ def test_an_image_that_a_provider_would_refuse_is_described() -> None:
         _message(media_id=UUID(int=3), kind="image", mime_type="image/png", size_bytes=SHOWN_BYTES_MAX),
     ]
 
-    assert choose_images(rows, bytes_max=10**9) == [UUID(int=3)]
+    assert choose_images(describe_burst(rows), bytes_max=10**9) == [UUID(int=3)]
 
 
 def test_an_opt_out_comes_before_every_policy() -> None:

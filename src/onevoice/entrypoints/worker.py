@@ -28,7 +28,7 @@ from onevoice.flow.outbox.perform import (
     finish_upload,
     upload,
 )
-from onevoice.flow.proposal.perform import Answered, ask, suggest
+from onevoice.flow.proposal.perform import Answered, ask, load_contexts, suggest
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.suggestion.perform import Draft, claim_drafts, keep_draft
 from onevoice.flow.sweep.decide import choose_pause_seconds
@@ -38,7 +38,7 @@ from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import abandon_drained, claim, renew
 from onevoice.ports.channel import Channel, NotSent, Outcome, OutcomeUnknown
 from onevoice.ports.wakeup import Work
-from onevoice.vocabulary import OutboundState, Proposal, TurnId, WhileRunning
+from onevoice.vocabulary import OutboundState, Proposal, TurnContext, TurnId, WhileRunning
 
 LOG = logging.getLogger("onevoice.worker")
 
@@ -84,6 +84,9 @@ class Worker:
         self._sign_tasks: set[asyncio.Task[None]] = set()
         self._media = MediaJobs(runtime, spawn=self._spawn, until_available=self._until_available)
         self._loops: list[asyncio.Task[None]] = []
+        self._load: Batcher[Turn, TurnContext] = Batcher(
+            lambda batch: load_contexts(runtime, batch), items_max=BATCH_MAX
+        )
         self._settle: Batcher[Settlement, Verdict] = Batcher(
             lambda batch: settle(runtime, batch), items_max=BATCH_MAX
         )
@@ -210,7 +213,7 @@ class Worker:
     async def _run_turn(self, turn: Turn) -> None:
         running = self._running[turn.id]
         try:
-            running.asking = asyncio.create_task(ask(self._runtime, turn))
+            running.asking = asyncio.create_task(ask(self._runtime, turn, load=self._load.submit))
             await asyncio.wait([running.asking])
             asking, running.asking = running.asking, None
             if not asking.cancelled():

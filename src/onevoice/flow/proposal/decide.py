@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from onevoice.flow.conversation.decide import Row
@@ -39,15 +40,13 @@ SHOWN_BYTES_MAX: Final = 3_750_000
 """Of one image: in base64 it is a third longer, and 5 MB are the least that a provider takes."""
 
 
-def describe_burst(
-    rows: Sequence[Row], images: Mapping[MediaId, bytes] | None = None
-) -> tuple[BurstMessage, ...]:
-    """One part per message; ``images`` are the bytes of those that the agent is shown."""
-    return tuple(_describe_message(row, images or {}) for row in rows)
+def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
+    """One part per message."""
+    return tuple(_describe_message(row) for row in rows)
 
 
-def _describe_message(row: Row, images: Mapping[MediaId, bytes]) -> BurstMessage:
-    media = _describe_media(row, images)
+def _describe_message(row: Row) -> BurstMessage:
+    media = _describe_media(row)
     words = row["transcription"]
     text = row["text"]
     if words is None and media is not None:
@@ -64,19 +63,17 @@ def _describe_message(row: Row, images: Mapping[MediaId, bytes]) -> BurstMessage
     )
 
 
-def _describe_media(row: Row, images: Mapping[MediaId, bytes]) -> Media | None:
+def _describe_media(row: Row) -> Media | None:
     if row["media_id"] is None:
         return None
-    id_ = MediaId(row["media_id"])
     return Media(
-        id=id_,
+        id=MediaId(row["media_id"]),
         kind=MediaKind(row["kind"]),
         state=MediaState(row["media_state"]),
         reason=row["media_reason"],
         mime_type=row["mime_type"],
         filename=row["filename"],
         size_bytes=row["size_bytes"],
-        content=images.get(id_),
     )
 
 
@@ -93,16 +90,29 @@ def _missing(media: Media, transcription_state: str | None) -> str | None:
             return NOT_AVAILABLE
 
 
-def choose_images(rows: Sequence[Row], *, bytes_max: int) -> list[MediaId]:
+def choose_images(messages: Sequence[BurstMessage], *, bytes_max: int) -> list[MediaId]:
     """The stored images that providers take and that fit into one turn, the latest first served."""
     chosen: list[MediaId] = []
-    for row in reversed(rows):
-        if row["media_state"] != "stored" or row["mime_type"] not in SHOWN_TYPES:
+    for message in reversed(messages):
+        media = message.media
+        if media is None or not _is_shown(media) or media.size_bytes is None:
             continue
-        if row["kind"] in ("image", "sticker") and row["size_bytes"] <= min(bytes_max, SHOWN_BYTES_MAX):
-            bytes_max -= row["size_bytes"]
-            chosen.append(MediaId(row["media_id"]))
+        if media.size_bytes <= min(bytes_max, SHOWN_BYTES_MAX):
+            bytes_max -= media.size_bytes
+            chosen.append(media.id)
     return chosen
+
+
+def _is_shown(media: Media) -> bool:
+    is_image = media.kind in (MediaKind.IMAGE, MediaKind.STICKER)
+    return is_image and media.state is MediaState.STORED and media.mime_type in SHOWN_TYPES
+
+
+def show_image(message: BurstMessage, images: Mapping[MediaId, bytes]) -> BurstMessage:
+    """The message with the bytes of its image, where they are among ``images``."""
+    if message.media is None or message.media.id not in images:
+        return message
+    return replace(message, media=replace(message.media, content=images[message.media.id]))
 
 
 def describe_history(rows: Sequence[Row]) -> tuple[HistoryItem, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
@@ -12,14 +14,21 @@ from onevoice.errors import AgentError, MediaUnavailable, MessageUnsendable, One
 from onevoice.flow.attachment.decide import Prepared
 from onevoice.flow.attachment.perform import prepare_proposal
 from onevoice.flow.conversation import ConversationKey
+from onevoice.flow.conversation.decide import Row
 from onevoice.flow.effect.gate import MISUSED, open_write_gate
 from onevoice.flow.gate.decide import CutShort, Failure
 from onevoice.flow.media.decide import media_key
-from onevoice.flow.proposal.decide import choose_images, describe_burst, describe_history, describe_untold
+from onevoice.flow.proposal.decide import (
+    choose_images,
+    describe_burst,
+    describe_history,
+    describe_untold,
+    show_image,
+)
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
-from onevoice.store.statements import Statement, load_statements
-from onevoice.vocabulary import AccountId, ChannelName, MediaId, Proposal, TurnContext, TurnId
+from onevoice.store.statements import load_statements
+from onevoice.vocabulary import ChannelName, MediaId, Proposal, TurnContext, TurnId
 
 LOG = logging.getLogger("onevoice.proposal")
 SQL = load_statements(__package__)
@@ -57,10 +66,15 @@ class Asking(Protocol):
     def authority_version(self) -> int: ...
 
 
-async def ask(runtime: Runtime, turn: Turn) -> Answered:
-    """One agent call; every way it can go wrong becomes a ``Failure`` with a reason, never an exception."""
+async def ask(
+    runtime: Runtime, turn: Turn, *, load: Callable[[Turn], Awaitable[TurnContext]] | None = None
+) -> Answered:
+    """One agent call; every way it can go wrong becomes a ``Failure`` with a reason, never an exception.
+
+    ``load`` reads the turn's context, together with those of others where the caller has more than one.
+    """
     try:
-        context = await load_context(runtime, turn)
+        context = await load(turn) if load is not None else (await load_contexts(runtime, [turn]))[0]
     except OnevoiceError as error:
         LOG.warning(
             "a turn's context could not be read",
@@ -87,6 +101,7 @@ async def ask(runtime: Runtime, turn: Turn) -> Answered:
 
 
 async def _propose(runtime: Runtime, context: TurnContext) -> Answer:
+    context = await _show_images(runtime, context)
     async with open_write_gate(runtime, context) as gate:
         answer = await _call(runtime, context)
     if gate.refusal is not None:
@@ -115,49 +130,83 @@ async def _call(runtime: Runtime, context: TurnContext) -> Answer:
 
 async def suggest(runtime: Runtime, draft: Asking) -> Answer:
     """The same call for an operator: over what is open, outside any turn."""
-    context = await load_context(runtime, draft, burst=SQL["load_open_messages"], of=draft.conversation.id)
+    [context] = await load_contexts(runtime, [draft], of_open=True)
     if not context.messages:
         return Proposal(silence_reason="answered")
     return await _propose(runtime, context)
 
 
-async def load_context(
-    runtime: Runtime, turn: Asking, *, burst: Statement = SQL["load_burst"], of: UUID | None = None
+async def load_contexts(
+    runtime: Runtime, asked: Sequence[Asking], *, of_open: bool = False
+) -> list[TurnContext]:
+    """For each that is asked: the burst its turn claimed (``of_open``: what nobody has answered), and the past as
+    the customer saw it. So many round trips for all of them as for one."""
+    accounts = [asking.conversation.account for asking in asked]
+    conversations = [asking.conversation.id for asking in asked]
+    bursts_of = conversations if of_open else [asking.id for asking in asked]
+    async with runtime.database.transaction("load_contexts") as transaction:
+        contacts = await transaction.fetch(SQL["load_contacts"], accounts, conversations)
+        statement = SQL["load_open_bursts"] if of_open else SQL["load_bursts"]
+        bursts_max = runtime.settings.turns.burst_messages
+        bursts = _by(await transaction.fetch(statement, accounts, bursts_of, bursts_max), "asked_id")
+        histories = _by(
+            await transaction.fetch(
+                SQL["load_histories"], accounts, conversations, runtime.settings.agent.history_messages
+            ),
+            "conversation_id",
+        )
+    known = {row["id"]: row for row in contacts}
+    return [
+        _context(
+            runtime,
+            asking,
+            contact=known[asking.conversation.id],
+            burst=bursts[burst_of],
+            history=histories[asking.conversation.id],
+        )
+        for asking, burst_of in zip(asked, bursts_of, strict=True)
+    ]
+
+
+def _context(
+    runtime: Runtime, asking: Asking, *, contact: Row, burst: Sequence[Row], history: Sequence[Row]
 ) -> TurnContext:
-    """The burst as it was claimed (or what ``burst`` reads of ``of``), and the past as the customer saw it."""
-    key = turn.conversation
+    key = asking.conversation
     agent = runtime.settings.agent
-    async with runtime.database.transaction("load_context") as transaction:
-        contact = await transaction.fetch(SQL["load_contact"], key.account, key.id)
-        messages = await transaction.fetch(burst, key.account, of or turn.id)
-        history = await transaction.fetch(SQL["load_history"], key.account, key.id, agent.history_messages)
-    images = await _load_images(runtime, key.account, choose_images(messages, bytes_max=IMAGE_BYTES_MAX))
     return TurnContext(
-        turn_id=turn.id,
-        attempt=turn.attempt,
-        authority_version=turn.authority_version,
-        correlation_id=str(turn.id),
+        turn_id=asking.id,
+        attempt=asking.attempt,
+        authority_version=asking.authority_version,
+        correlation_id=str(asking.id),
         deadline_seconds=agent.timeout_seconds,
         conversation_id=key.id,
         account_id=key.account,
-        channel=turn.channel,
-        contact_id=contact[0]["contact_address"],
-        contact_name=contact[0]["contact_name"],
-        messages=describe_burst(messages, images),
+        channel=asking.channel,
+        contact_id=contact["contact_address"],
+        contact_name=contact["contact_name"],
+        messages=describe_burst(burst),
         history=describe_history(history),
-        effects=describe_untold(contact[0]["untold"]),
+        effects=describe_untold(contact["untold"]),
         transcribed_label=agent.transcribed_label,
     )
 
 
-async def _load_images(runtime: Runtime, account: AccountId, wanted: list[MediaId]) -> dict[MediaId, bytes]:
-    """The bytes of images for an agent that takes them; one that cannot be read is described like the others."""
-    images: dict[MediaId, bytes] = {}
+def _by(rows: Sequence[Row], column: str) -> dict[UUID, list[Row]]:
+    grouped: dict[UUID, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row[column]].append(row)
+    return grouped
+
+
+async def _show_images(runtime: Runtime, context: TurnContext) -> TurnContext:
+    """With the bytes of images, for an agent that takes them; one that cannot be read is described like the others."""
     if not runtime.settings.agent.takes_images:
-        return images
-    for media in wanted:
+        return context
+    images: dict[MediaId, bytes] = {}
+    for media in choose_images(context.messages, bytes_max=IMAGE_BYTES_MAX):
+        key = media_key(context.account_id, media)
         try:
-            images[media] = b"".join([piece async for piece in runtime.media.read(media_key(account, media))])
+            images[media] = b"".join([piece async for piece in runtime.media.read(key)])
         except MediaUnavailable as error:
             LOG.warning("an image could not be read", extra={"media_id": str(media), "reason": error.reason})
-    return images
+    return replace(context, messages=tuple(show_image(message, images) for message in context.messages))
