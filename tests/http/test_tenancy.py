@@ -40,7 +40,15 @@ async def filled(rows: Rows) -> dict[str, str]:
     await rows.connection.execute(
         "update channel set paused_reason = 'x', paused_at = now() where name = $1", channel
     )
-    return {"conversation_id": str(conversation), "outbound_id": str(parked), "name": channel}
+    media = new_id()
+    await rows.connection.execute(
+        "insert into media (account_id, id, kind, filename, state, mime_type, size_bytes, created_at) "
+        "values ($1, $2, 'image', 'segredo.png', 'stored', 'image/png', 7, now())",
+        rows.account,
+        media,
+    )
+    ids = {"conversation_id": conversation, "outbound_id": parked, "media_id": media, "name": channel}
+    return {name: str(value) for name, value in ids.items()}
 
 
 async def snapshot(rows: Rows) -> list[str]:
@@ -101,6 +109,6 @@ def test_every_call_is_tried() -> None:
     """A new call joins these tests by itself, unless it names something they do not make."""
     parameters = {match for _, path in BY_ID for match in re.findall(r"\{(\w+)\}", path)}
 
-    assert parameters == {"conversation_id", "outbound_id", "name"}
+    assert parameters == {"conversation_id", "outbound_id", "media_id", "name"}
     assert len(BY_ID) >= 15
     assert len(LISTS) >= 4

@@ -214,7 +214,13 @@ def _payload(message: OutgoingMessage, file: Media | None) -> dict[str, object]:
         return {"type": (message.media.kind or file.kind).value, "media": str(file.id)}
     if message.buttons:
         return {"type": "buttons", "buttons": [{"id": b.id, "title": b.title} for b in message.buttons]}
-    return {"type": "menu", "button": message.menu.button} if message.menu is not None else {}
+    if message.menu is None:
+        return {}
+    sections = [
+        {"title": section.title, "rows": [{"id": row.id, "title": row.title} for row in section.rows]}
+        for section in message.menu.sections
+    ]
+    return {"type": "menu", "button": message.menu.button, "sections": sections}
 
 
 def _item(entry: object) -> Item:

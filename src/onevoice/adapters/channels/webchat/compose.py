@@ -10,6 +10,7 @@ from onevoice.ports.channel import Part
 from onevoice.vocabulary import Media, MediaKind, OutgoingMessage
 
 CHOICES_MAX = 30
+LABEL_CHARS_MAX = 200
 
 
 def compose(message: OutgoingMessage, file: Media | None) -> Sequence[Part]:
@@ -46,19 +47,19 @@ def _media(message: OutgoingMessage, file: Media) -> Part:
 def _choices(message: OutgoingMessage) -> dict[str, object]:
     if message.buttons:
         _check_count(len(message.buttons))
-        buttons = [{"id": button.id, "title": button.title} for button in message.buttons]
+        buttons = [{"id": _label(button.id), "title": _label(button.title)} for button in message.buttons]
         return {"type": "buttons", "buttons": buttons}
     if message.menu is not None:
         _check_count(sum(len(section.rows) for section in message.menu.sections))
         return {
             "type": "menu",
-            "button": message.menu.button,
+            "button": _label(message.menu.button),
             "sections": [
                 {
-                    **({"title": section.title} if section.title else {}),
+                    **({"title": _label(section.title)} if section.title else {}),
                     "rows": [
-                        {"id": row.id, "title": row.title}
-                        | ({"description": row.description} if row.description else {})
+                        {"id": _label(row.id), "title": _label(row.title)}
+                        | ({"description": _label(row.description)} if row.description else {})
                         for row in section.rows
                     ],
                 }
@@ -74,3 +75,14 @@ def _check_count(count: int) -> None:
             "too_many_rows",
             f"the message has {count} choices, and the page shows 1 to {CHOICES_MAX}; change it",
         )
+
+
+def _label(text: str) -> str:
+    shown = text.strip()
+    if not 0 < len(shown) <= LABEL_CHARS_MAX:
+        raise MessageUnsendable(
+            "label_length",
+            f"a choice's id, title or description has {len(shown)} characters, and the page shows 1 to "
+            f"{LABEL_CHARS_MAX}; change it",
+        )
+    return shown

@@ -20,6 +20,8 @@ from onevoice.vocabulary import Button, Media, MediaKind, Menu, MenuRow, Outgoin
 CAPTION_UNITS_MAX: Final = 1024
 BUTTONS_MAX: Final = 3
 ROWS_MAX: Final = 10
+# Flags and families are one emoji of many code points.
+EMOJI_UNITS_MAX: Final = 32
 FILENAME_CHARS_MAX: Final = 240
 
 _MIB: Final = 2**20
@@ -42,6 +44,8 @@ def compose(message: OutgoingMessage, file: Media | None) -> Sequence[Part]:
     if message.template is not None:
         return (Part(text=message.words, payload=_template(message.template)),)
     if message.reaction is not None:
+        if units(message.reaction.emoji) > EMOJI_UNITS_MAX:
+            raise MessageUnsendable("label_length", "a reaction is one emoji; send a text instead")
         payload = {
             "type": "reaction",
             "message": message.reaction.message,

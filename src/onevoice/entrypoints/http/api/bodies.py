@@ -16,6 +16,17 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from onevoice.entrypoints.http.api.content import (
+    CHOICES_MAX,
+    ButtonContent,
+    MediaContent,
+    MenuContent,
+    ReactionContent,
+    TemplateContent,
+    as_buttons,
+)
+from onevoice.vocabulary import OutgoingMessage
+
 TEXT_CHARS_MAX = 20_000
 
 
@@ -76,9 +87,18 @@ class NoteBody(Body):
 
 
 class MessageBody(Body):
-    """An operator's message: its text, a suggestion as it is, or a suggestion with the text it became."""
+    """An operator's message: its text, a suggestion as it is, or a suggestion with the text it became.
+
+    One content may stand beside the text: a file, whose caption it is then, or buttons or a menu below it. A template
+    and a reaction stand alone.
+    """
 
     text: Text | None = None
+    media: UUID | MediaContent | None = Field(default=None, description="A file, by its id or with more.")
+    buttons: list[ButtonContent] | None = Field(default=None, min_length=1, max_length=CHOICES_MAX)
+    menu: MenuContent | None = None
+    template: TemplateContent | None = None
+    reaction: ReactionContent | None = None
     suggestion: UUID | None = Field(default=None, description="The suggestion that is used or edited.")
     seen: Line | None = Field(
         default=None,
@@ -88,9 +108,28 @@ class MessageBody(Body):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.text is None and self.suggestion is None:
-            raise PydanticCustomError("nothing", "give text, suggestion or both")
+        if self.text is None and self.suggestion is None and not self._contents:
+            raise PydanticCustomError("nothing", "give text, suggestion or both, or a content such as media")
         return self
+
+    @property
+    def _contents(self) -> list[object]:
+        given = (self.media, self.buttons, self.menu, self.template, self.reaction)
+        return [content for content in given if content is not None]
+
+    def as_message(self) -> OutgoingMessage | None:
+        """The message that was written; ``None`` leaves it to the suggestion."""
+        if self.text is None and not self._contents:
+            return None
+        media = MediaContent(id=self.media) if isinstance(self.media, UUID) else self.media
+        return OutgoingMessage(
+            text=self.text or "",
+            media=media.as_media() if media else None,
+            buttons=as_buttons(self.buttons or []),
+            menu=self.menu.as_menu() if self.menu else None,
+            template=self.template.as_template() if self.template else None,
+            reaction=self.reaction.as_reaction() if self.reaction else None,
+        )
 
 
 class FollowUpBody(Body):

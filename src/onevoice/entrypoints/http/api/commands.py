@@ -11,7 +11,7 @@ from onevoice.entrypoints.http.api.errors import ApiError
 from onevoice.entrypoints.http.api.services import ApiServices
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.entrypoints.operators.principal import Principal
-from onevoice.errors import CommandRefused, ConversationUnknown, OutboundUnknown
+from onevoice.errors import CommandRefused, ConversationUnknown, MessageUnsendable, OutboundUnknown
 from onevoice.flow.authority.command import Actor
 from onevoice.flow.conversation import ConversationKey
 from onevoice.vocabulary import AccountId, ConversationId, OperatorId
@@ -49,6 +49,11 @@ async def refusals_answered(services: ApiServices, account: AccountId) -> AsyncG
             404,
             "outbound_unknown",
             "There is no such message; GET /api/v1/outbound and the timeline list those you can see.",
+        ) from None
+    except MessageUnsendable as error:
+        sentence = str(error)
+        raise ApiError(
+            422, "unsendable", f"{sentence[:1].upper()}{sentence[1:]}.", fault=error.code
         ) from None
     except CommandRefused as refused:
         raise await _answer(services, account, refused) from None

@@ -24,7 +24,7 @@ from onevoice.entrypoints.http.api.schemas import (
 from onevoice.entrypoints.http.api.services import Services
 from onevoice.entrypoints.http.api.statements import SQL
 from onevoice.flow.operator.perform import SealedMessage, schedule_follow_up, seal_operator_message
-from onevoice.vocabulary import AccountId, OutgoingMessage
+from onevoice.vocabulary import AccountId
 
 __all__ = ["IdempotencyKey", "answer_sealed", "checked_key", "router"]
 
@@ -38,7 +38,7 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         description=f"One per message of this conversation, at most {_KEY_CHARS_MAX} characters: the same key and "
-        "text again answer the same message.",
+        "content again answer the same message.",
     ),
 ]
 
@@ -47,7 +47,7 @@ IdempotencyKey = Annotated[
     "/conversations/{conversation_id}/messages",
     status_code=201,
     responses={
-        200: {"model": MessageAnswer, "description": "The same key and text as before: the same message."},
+        200: {"model": MessageAnswer, "description": "The same key and content as before: the same message."},
         **error_responses(400, 401, 404, 409, 413, 422, 429, 503),
     },
 )
@@ -66,7 +66,7 @@ async def send_message(
             services.runtime,
             key_of(caller, conversation_id),
             actor=actor_of(caller),
-            message=None if body.text is None else OutgoingMessage(text=body.text),
+            message=body.as_message(),
             seen=body.seen,
             idempotency_key=key,
             suggestion=body.suggestion,

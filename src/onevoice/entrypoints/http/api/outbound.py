@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from onevoice.entrypoints.http.api.authentication import Caller
+from onevoice.entrypoints.http.api.content import outbound_content
 from onevoice.entrypoints.http.api.cursors import OutboundCursor, decode_cursor, encode_cursor
 from onevoice.entrypoints.http.api.errors import error_responses
 from onevoice.entrypoints.http.api.paging import CursorParameter, LimitParameter, page_limit
@@ -70,6 +71,7 @@ def _message(row: Row) -> OutboundMessage:
         reason=row["reason"],
         author=row["author"],
         text=row["text"],
+        **outbound_content(row["payload"], row["media"]),
         authority_version=row["authority_version"],
         external_id=row["external_id"],
         key=row["key"],

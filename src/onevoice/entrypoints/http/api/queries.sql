@@ -161,7 +161,10 @@ union all
             'external_id', o.external_id, 'key', o.key, 'turn', o.turn_id, 'operator', o.operator_id,
             'part', o.part, 'part_count', o.part_count, 'attempt_count', o.attempt_count,
             'sent_at', o.sent_at, 'delivered_at', o.delivered_at, 'read_at', o.read_at,
-            'error_code', o.error_code, 'error_detail', o.error_detail)
+            'error_code', o.error_code, 'error_detail', o.error_detail, 'payload', o.payload,
+            'media', (select jsonb_build_object('id', f.id, 'kind', f.kind, 'mime_type', f.mime_type,
+                    'filename', f.filename, 'size_bytes', f.size_bytes)
+                from media f where f.account_id = o.account_id and f.id = (o.payload ->> 'media')::uuid))
  from of_conversation c
  join outbound_message o on o.account_id = $1::text and o.conversation_id = $2::uuid
  cross join lateral (
@@ -169,7 +172,8 @@ union all
          when o.state <> 'due' then null
          when o.author = 'ai' and c.triage_is_undecided then 'triage'
          when o.author = 'operator' and c.authority_state = 'HANDOFF_PENDING' then 'takeover_pending'
-         when o.attempt_count = 0 and o.due_at > c.now then 'hold'
+         when o.attempt_count = 0 and o.due_at > c.now
+             then case when o.upload_try_count > 0 then 'upload' else 'hold' end
      end as held_reason
  ) shown
  where o.seq > $4::bigint
@@ -185,7 +189,10 @@ select true as is_known from conversation c where c.account_id = $1::text and c.
 -- Rows: seq, id, conversation_id, channel, contact_address, contact_name and the columns of the message.
 select o.seq, o.id, o.conversation_id, o.channel, c.contact_address, c.contact_name, o.sealed_at, o.state,
        o.reason, o.author, o.text, o.authority_version, o.external_id, o.key, o.turn_id, o.operator_id, o.part,
-       o.part_count, o.attempt_count, o.sent_at, o.delivered_at, o.read_at, o.error_code, o.error_detail
+       o.part_count, o.attempt_count, o.sent_at, o.delivered_at, o.read_at, o.error_code, o.error_detail, o.payload,
+       (select jsonb_build_object('id', f.id, 'kind', f.kind, 'mime_type', f.mime_type,
+           'filename', f.filename, 'size_bytes', f.size_bytes)
+        from media f where f.account_id = o.account_id and f.id = (o.payload ->> 'media')::uuid) as media
 from outbound_message o
 join conversation c on c.account_id = o.account_id and c.id = o.conversation_id
 where o.account_id = $1::text
@@ -210,7 +217,10 @@ select o.seq, o.id, o.conversation_id, o.channel, c.contact_address, c.contact_n
        case when shown.held_reason is null then o.state else 'held' end as state,
        coalesce(o.reason, shown.held_reason) as reason,
        o.author, o.text, o.authority_version, o.external_id, o.key, o.turn_id, o.operator_id, o.part,
-       o.part_count, o.attempt_count, o.sent_at, o.delivered_at, o.read_at, o.error_code, o.error_detail
+       o.part_count, o.attempt_count, o.sent_at, o.delivered_at, o.read_at, o.error_code, o.error_detail, o.payload,
+       (select jsonb_build_object('id', f.id, 'kind', f.kind, 'mime_type', f.mime_type,
+           'filename', f.filename, 'size_bytes', f.size_bytes)
+        from media f where f.account_id = o.account_id and f.id = (o.payload ->> 'media')::uuid) as media
 from unnest($2::uuid[]) with ordinality as wanted (id, place)
 join outbound_message o on o.account_id = $1::text and o.id = wanted.id
 join conversation c on c.account_id = o.account_id and c.id = o.conversation_id
@@ -219,7 +229,8 @@ cross join lateral (
         when o.state <> 'due' then null
         when o.author = 'ai' and c.triage_due_at is not null then 'triage'
         when o.author = 'operator' and c.authority_state = 'HANDOFF_PENDING' then 'takeover_pending'
-        when o.attempt_count = 0 and o.due_at > (select coalesce($3::timestamptz, clock_timestamp())) then 'hold'
+        when o.attempt_count = 0 and o.due_at > (select coalesce($3::timestamptz, clock_timestamp()))
+            then case when o.upload_try_count > 0 then 'upload' else 'hold' end
     end as held_reason
 ) shown
 order by wanted.place;
@@ -305,3 +316,13 @@ select o.name from operator o where o.account_id = $1::text and o.id = $2::uuid;
 -- name: find_operator_by_name
 -- Row: id, of a disabled operator too: their conversations must be found.
 select o.id from operator o where o.account_id = $1::text and o.name = $2::text;
+
+-- name: read_media
+-- Row: id, kind, mime_type, filename, size_bytes, sha256.
+select m.id, m.kind, m.mime_type, m.filename, m.size_bytes, m.sha256
+from media m
+where m.account_id = $1::text and m.id = $2::uuid;
+
+-- name: read_clock
+-- A link's end is compared with the clock that every other end is compared with. Row: now.
+select coalesce($1::timestamptz, clock_timestamp()) as now;

@@ -30,7 +30,10 @@ def _keys_of_body(document: dict[str, Any], call: dict[str, Any]) -> list[str]:
     """The keys of the body's schema; a body that may be left out is one of two alternatives."""
     if "requestBody" not in call:
         return []
-    schema = call["requestBody"]["content"]["application/json"]["schema"]
+    content = call["requestBody"]["content"]
+    if "application/json" not in content:
+        return []
+    schema = content["application/json"]["schema"]
     [reference] = [each["$ref"] for each in schema.get("anyOf", [schema]) if "$ref" in each]
     return list(document["components"]["schemas"][reference.rpartition("/")[2]]["properties"])
 

@@ -8,6 +8,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from onevoice.entrypoints.http.api.content import (
+    ButtonContent,
+    MediaFile,
+    MenuContent,
+    ReactionContent,
+    TemplateContent,
+)
 from onevoice.entrypoints.operators.principal import Role
 from onevoice.vocabulary import Author, AuthorityState, InboundState, OutboundState, TurnState
 
@@ -98,7 +105,13 @@ class OutboundFields(BaseModel):
     )
     reason: str | None
     author: Author
-    text: str
+    type: str = Field(description="`text`, a kind of file, `buttons`, `menu`, `template` or `reaction`.")
+    text: str = Field(description="What the customer reads; in brackets what they get besides text.")
+    media: MediaFile | None
+    buttons: list[ButtonContent] | None
+    menu: MenuContent | None
+    template: TemplateContent | None
+    reaction: ReactionContent | None
     authority_version: int
     external_id: str | None
     key: str

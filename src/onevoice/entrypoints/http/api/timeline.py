@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from pydantic import TypeAdapter
 
 from onevoice.entrypoints.http.api.authentication import Caller
+from onevoice.entrypoints.http.api.content import outbound_content
 from onevoice.entrypoints.http.api.conversations import no_such_conversation
 from onevoice.entrypoints.http.api.cursors import TimelineCursor, decode_cursor, encode_cursor
 from onevoice.entrypoints.http.api.errors import error_responses
@@ -124,6 +125,7 @@ def timeline_item(row: Row) -> TimelineItem:
     item: dict[str, Any] = {"kind": kind, "id": row["id"], "at": row["at"], **row["item"]}
     if kind == "outbound":
         item["fault"] = channel_fault(item.pop("error_code"), item.pop("error_detail"))
+        item |= outbound_content(item.pop("payload"), item.pop("media"))
     elif kind in {"authority", "triage"}:
         item |= {"id": str(row["seq"]), **_journal_details(item)}
     return _ITEM.validate_python(item)
