@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import obstore
 from obstore.exceptions import BaseError
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
     from obstore import GetOptions
     from obstore.store import S3Config
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+# A write has its thread as long as the file takes to come.
+THREADS_MAX = 64
 PIECE_BYTES = 1024 * 1024
+# Parts on their way to a bucket; each is in memory as long.
+PARTS_AT_ONCE = 2
 CONNECT_TIMEOUT = timedelta(seconds=5)
 READ_TIMEOUT = timedelta(seconds=30)
 # Of one call as a whole: five pieces on the way in, but a whole file on the way out.
@@ -70,78 +79,104 @@ def open_bucket(
 
 
 class ObjectMediaStore:
-    """Implements ports/media_store.py. A file appears whole or not at all, also after a crash in the middle."""
+    """Implements ports/media_store.py. A file appears whole or not at all, also after a crash in the middle.
+
+    The library is called in threads: its own asynchronous calls return to Python from threads that are not Python's,
+    and one that returns while the process ends aborts it.
+    """
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self._threads = ThreadPoolExecutor(max_workers=THREADS_MAX, thread_name_prefix="media")
 
     async def write(self, key: str, chunks: AsyncIterable[bytes]) -> None:
-        source = _Source(chunks)
-        call = obstore.put_async(self._store, key, source, chunk_size=5 * PIECE_BYTES)
-        writing = asyncio.ensure_future(call)
+        pieces = _Pieces(chunks)
+        writing = self._start(
+            obstore.put, self._store, key, pieces, chunk_size=5 * PIECE_BYTES, max_concurrency=PARTS_AT_ONCE
+        )
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
-            # Cancelled itself, the library would leave its wait for a piece and the parts it has uploaded behind.
-            await source.stop()
+            # The thread sees an error in the place of the next piece, and takes back what it has stored.
+            pieces.stop()
             await asyncio.wait([writing], timeout=GIVE_UP_SECONDS)
-            if not writing.cancel():
+            if writing.done():
                 writing.exception()
             raise
         except (BaseError, OSError) as error:
-            if error is source.error:
+            if error is pieces.error:
                 raise
             raise _unavailable(error) from error
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         options: GetOptions = {"range": {"offset": start} if end is None else (start, end)}
         try:
-            found = await obstore.get_async(self._store, key, options=options if start or end else {})
-            async for piece in found.stream(min_chunk_size=PIECE_BYTES):
+            found = await self._start(obstore.get, self._store, key, options=options if start or end else {})
+            pieces = iter(found.stream(min_chunk_size=PIECE_BYTES))
+            while (piece := await self._start(next, pieces, None)) is not None:
                 yield bytes(piece)
         except (BaseError, OSError) as error:
             raise _unavailable(error) from error
 
     async def delete(self, key: str) -> None:
         try:
-            await obstore.delete_async(self._store, key)
+            await self._start(obstore.delete, self._store, key)
         except FileNotFoundError:
             return
         except (BaseError, OSError) as error:
             raise _unavailable(error) from error
 
     async def close(self) -> None:
-        """Nothing of its own to close."""
+        """Let calls that still run end by themselves."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _start(
+        self, call: Callable[Given, Result], /, *given: Given.args, **named: Given.kwargs
+    ) -> asyncio.Future[Result]:
+        return asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *given, **named))
 
 
-class _Source(AsyncIterator[bytes]):
-    """What is written, keeping in mind what it raised: an ``OSError`` of a channel is not one of the store."""
+class _Pieces(Iterator[bytes]):
+    """What is written, for a thread that asks the event loop for one piece after the other.
+
+    ``error`` is what the source raised: an ``OSError`` of a channel is not one of the store.
+    """
 
     def __init__(self, chunks: AsyncIterable[bytes]) -> None:
         self.error: Exception | None = None
         self._chunks = aiter(chunks)
-        self._waiting: asyncio.Task[object] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._reading: asyncio.Task[object] | None = None
         self._stopped = False
 
-    async def stop(self) -> None:
-        """Raise instead of giving a next piece, also where one is waited for."""
-        self._stopped = True
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.cancel()
-            await asyncio.wait([self._waiting])
+    def __next__(self) -> bytes:
+        piece = asyncio.run_coroutine_threadsafe(self._read(), self._loop).result()
+        if not piece:
+            raise StopIteration
+        return piece
 
-    async def __anext__(self) -> bytes:
+    def stop(self) -> None:
+        """Give an error instead of a next piece, also where one is waited for. Called on the event loop."""
+        self._stopped = True
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _read(self) -> bytes:
+        """Chunks together as large as a piece, because each piece is a way between threads; empty at the end."""
         if self._stopped:
             # Not the end of the pieces, which would make half a file a whole one.
             raise OSError("the write was given up")
-        self._waiting = asyncio.current_task()
+        self._reading = asyncio.current_task()
+        piece = bytearray()
         try:
-            return await anext(self._chunks)
-        except StopAsyncIteration:
-            raise
+            async for chunk in self._chunks:
+                piece += chunk
+                if len(piece) >= PIECE_BYTES:
+                    break
         except Exception as error:
             self.error = error
             raise
+        return bytes(piece)
 
 
 def _unavailable(error: Exception) -> MediaUnavailable:
