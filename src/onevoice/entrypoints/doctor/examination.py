@@ -10,16 +10,21 @@ from onevoice.entrypoints.doctor.database import check_database
 from onevoice.entrypoints.doctor.extension import check_agent, check_triage
 from onevoice.entrypoints.doctor.finding import Finding, fault, ok
 from onevoice.entrypoints.doctor.machine import check_data_dir, check_disk, check_public_url
+from onevoice.entrypoints.doctor.media import check_media, check_transcription
 from onevoice.errors import OnevoiceError
 from onevoice.settings import Settings
 from onevoice.store.address import database_address
 
 
 async def examine(settings: Settings) -> list[Finding]:
-    """Look at everything; nothing is changed and no message is sent."""
+    """Look at everything; no message is sent, and a file written as a trial is deleted again."""
     machine = [check_data_dir(settings), check_disk(settings), check_public_url(settings)]
-    database, agent, channels = await asyncio.gather(
-        _check_database(settings), check_agent(settings), check_channels(settings)
+    database, agent, channels, media, transcription = await asyncio.gather(
+        _check_database(settings),
+        check_agent(settings),
+        check_channels(settings),
+        check_media(settings),
+        check_transcription(settings),
     )
     return [
         ok("configuration", f"version {settings.version()}"),
@@ -28,6 +33,8 @@ async def examine(settings: Settings) -> list[Finding]:
         ok("broker", "none; PostgreSQL alone does the work"),
         agent,
         check_triage(settings),
+        media,
+        transcription,
         *channels,
     ]
 

@@ -22,13 +22,13 @@ async def check_agent(settings: Settings) -> Finding:
         return ok("agent", use)
     if use.startswith(("http://", "https://")):
         return await _check_http_agent(settings)
-    return _check_reference("agent", "agent.use", use, settings.folder)
+    return check_reference("agent", "agent.use", use, settings.folder)
 
 
 def check_triage(settings: Settings) -> Finding:
     use = settings.triage.use
     if use not in {"rules", "llm"}:
-        found = _check_reference("triage", "triage.use", use, settings.folder)
+        found = check_reference("triage", "triage.use", use, settings.folder)
         return found if found.level == "fault" else _check_triage_time(settings)
     return _check_triage_time(settings)
 
@@ -66,7 +66,8 @@ async def _check_http_agent(settings: Settings) -> Finding:
     return ok("agent", "its URL answers")
 
 
-def _check_reference(name: str, key: str, reference: str, folder: Path) -> Finding:
+def check_reference(name: str, key: str, reference: str, folder: Path) -> Finding:
+    """Whether what ``key`` names as "module:attribute" can be imported and called."""
     module, _, attribute = reference.partition(":")
     path = str(folder)
     sys.path.insert(0, path)
