@@ -11,12 +11,13 @@ from enum import Enum, auto
 
 import pytest
 
-from onevoice.errors import BodyUnreadable, SignatureInvalid
+from onevoice.errors import BodyUnreadable, MediaUnavailable, SignatureInvalid
 from onevoice.ports.channel import (
     Accepted,
     Channel,
     Delivery,
     Item,
+    MediaRef,
     MessageItem,
     NotSent,
     OutcomeUnknown,
@@ -24,7 +25,7 @@ from onevoice.ports.channel import (
     UnknownItem,
     WebhookRequest,
 )
-from onevoice.vocabulary import OutgoingMessage
+from onevoice.vocabulary import MediaKind, OutgoingMessage
 
 BODIES = [
     b"[]",
@@ -87,6 +88,14 @@ class ChannelSubject(ABC):
         """The texts that reached the other side; ``None`` when there is none to look at."""
 
     @abstractmethod
+    def keep(self, content: bytes) -> MediaRef | None:
+        """Let the other side hold this file of a customer; ``None``: its customers send no files."""
+
+    @abstractmethod
+    def signs(self) -> list[str]:
+        """The messages whose sender was shown that somebody is at work."""
+
+    @abstractmethod
     def now(self) -> float:
         """The channel's monotonic clock."""
 
@@ -104,6 +113,13 @@ def _message(items: list[Item]) -> MessageItem:
     [item] = items
     assert isinstance(item, MessageItem)
     return item
+
+
+async def _reason(subject: ChannelSubject, ref: MediaRef) -> tuple[str, bool]:
+    with pytest.raises(MediaUnavailable) as caught:
+        async with subject.channel.download(ref):
+            raise AssertionError("a file nobody has was handed over")
+    return caught.value.reason, caught.value.retry
 
 
 class ChannelContract:
@@ -259,6 +275,35 @@ class ChannelContract:
         )
 
         assert len({outcome.external_id for outcome in outcomes if isinstance(outcome, Accepted)}) == 20
+
+    async def test_a_customers_file_comes_in_pieces(self, subject: ChannelSubject) -> None:
+        """Byte for byte; a channel without files says that there is none."""
+        content = bytes(range(256)) * 1_000
+        ref = subject.keep(content)
+        if ref is None:
+            ref = MediaRef(kind=MediaKind.IMAGE, external_id="1")
+            assert await _reason(subject, ref) == ("no_such_file", False)
+            return
+        async with subject.channel.download(ref) as stream:
+            pieces = [piece async for piece in stream.chunks]
+
+        assert b"".join(pieces) == content
+        assert stream.size_bytes in (None, len(content))
+
+    async def test_a_file_nobody_has_is_unavailable_for_good(self, subject: ChannelSubject) -> None:
+        """Trying again does not bring it."""
+        reason, retry = await _reason(subject, MediaRef(kind=MediaKind.AUDIO, external_id="404"))
+
+        assert re.fullmatch(r"[a-z_]{1,40}", reason)
+        assert retry is False
+
+    async def test_a_sign_of_work_is_shown_where_there_is_one(self, subject: ChannelSubject) -> None:
+        """How long it stays is said; a channel without one is not harmed by the call."""
+        await subject.channel.show_working("wamid.1")
+
+        seconds = subject.channel.working_seconds
+        assert seconds is None or seconds >= 5
+        assert subject.signs() == ([] if seconds is None else ["wamid.1"])
 
     async def test_it_can_be_closed_twice(self, subject: ChannelSubject) -> None:
         """Closing is the last call and harmless when repeated."""

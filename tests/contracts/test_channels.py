@@ -9,10 +9,10 @@ import httpx2
 import pytest
 
 from onevoice.adapters.channels.webchat import WebchatChannel
-from onevoice.ports.channel import WebhookRequest
+from onevoice.ports.channel import MediaRef, WebhookRequest
 from onevoice.testing import ManualClock
 from onevoice.testing.graph_server import BreakOff, Hang, LoopbackGraph, Refuse
-from onevoice.vocabulary import AccountId, ChannelName
+from onevoice.vocabulary import AccountId, ChannelName, MediaKind
 from tests.contracts.channel_contract import ChannelContract, ChannelSubject, Far
 from tests.wire.whatsapp.wire import envelope, make_channel, message, sign, webhook
 
@@ -47,6 +47,13 @@ class WhatsAppSubject(ChannelSubject):
 
     def received(self) -> list[str]:
         return [request.text for request in self._graph.messages]
+
+    def keep(self, content: bytes) -> MediaRef | None:
+        self._graph.media.put("900000000000001", content)
+        return MediaRef(kind=MediaKind.DOCUMENT, external_id="900000000000001")
+
+    def signs(self) -> list[str]:
+        return [str(mark["message_id"]) for mark in self._graph.marks]
 
     def now(self) -> float:
         return 100.0
@@ -84,6 +91,12 @@ class WebchatSubject(ChannelSubject):
 
     def received(self) -> list[str] | None:
         return None
+
+    def keep(self, content: bytes) -> MediaRef | None:
+        return None
+
+    def signs(self) -> list[str]:
+        return []
 
     def now(self) -> float:
         return self._clock.monotonic()
