@@ -1,6 +1,7 @@
 """The HTTP agent's body and answer, without a socket."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -21,6 +22,10 @@ from onevoice.vocabulary import (
     EffectState,
     HandoffRequest,
     HistoryItem,
+    Media,
+    MediaId,
+    MediaKind,
+    MediaState,
     MessageId,
     OutgoingMessage,
     Proposal,
@@ -93,6 +98,49 @@ def test_the_body_is_the_contracts() -> None:
             },
         ],
     }
+
+
+def test_a_file_is_told_of_and_never_carried() -> None:
+    """What it is, whether it is there, and where to fetch it; the bytes stay out of the body."""
+    spare = make_turn_context("x", turn=7).messages[0]
+    media = Media(
+        id=MediaId(spare.id),
+        kind=MediaKind.IMAGE,
+        state=MediaState.STORED,
+        mime_type="image/png",
+        size_bytes=3,
+        url="https://chat.example.com/api/v1/media/1",
+        content=b"png",
+    )
+    gone = Media(
+        id=media.id, kind=MediaKind.DOCUMENT, state=MediaState.FAILED, reason="gone", filename="a.pdf"
+    )
+    context = make_turn_context(replace(spare, media=media), replace(spare, media=gone))
+
+    said = json.loads(encode_context(context, deadline_seconds=1.0))["messages"]
+
+    assert [message["media"] for message in said] == [
+        {
+            "id": str(media.id),
+            "kind": "image",
+            "state": "stored",
+            "reason": None,
+            "mime_type": "image/png",
+            "filename": None,
+            "size_bytes": 3,
+            "url": "https://chat.example.com/api/v1/media/1",
+        },
+        {
+            "id": str(media.id),
+            "kind": "document",
+            "state": "failed",
+            "reason": "gone",
+            "mime_type": None,
+            "filename": "a.pdf",
+            "size_bytes": None,
+            "url": None,
+        },
+    ]
 
 
 def test_half_a_surrogate_pair_does_not_break_the_body() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from onevoice.flow.attachment.link import LINK_SECONDS_MAX, is_link_good
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.gate.policy import Rule
 from onevoice.flow.proposal.decide import NOT_TRANSCRIBED
@@ -62,6 +64,51 @@ async def test_an_agent_that_does_not_take_images_is_given_no_bytes(stage: Stage
     await stage.after(5.0)
 
     assert (_media(stage).content, _media(stage).size_bytes) == (None, len(JPEG))
+
+
+class TestLinks:
+    """An HTTP agent fetches a file by the link in its body."""
+
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]:
+        return {"agent": {"secret": "s3cret"}, "server": {"public_url": "https://chat.example.com/"}}
+
+    async def test_a_link_is_whole_and_signed(self, stage: Stage) -> None:
+        """It opens this file of this account, for a while."""
+        await _image(stage)
+        await stage.after(5.0)
+
+        media = _media(stage)
+        url = urlsplit(media.url or "")
+        assert (url.scheme, url.netloc, url.path) == (
+            "https",
+            "chat.example.com",
+            f"/api/v1/media/{media.id}",
+        )
+        query = dict(parse_qsl(url.query))
+        assert query["account"] == "default"
+        for seconds, is_good in ((0.0, True), (LINK_SECONDS_MAX - 1.0, True), (1.0, False)):
+            await stage.clock.advance(seconds)
+            now = stage.clock.now()
+            found = is_link_good(
+                query["account"],
+                media.id,
+                expires=int(query["expires"]),
+                signature=query["signature"],
+                secret="s3cret",
+                now=now,
+            )
+            assert found is is_good
+
+
+async def test_without_a_secret_a_link_is_the_path(stage: Stage) -> None:
+    """Such an agent has a token of its own; a file that is not there has no link."""
+    await _image(stage)
+    await stage.customer("[image]", type="image", media={"kind": "image", "id": "lost"})
+    await stage.after(5.0)
+
+    shown = [message.media for message in stage.agent.contexts[0].messages if message.media]
+    assert [media.url for media in shown] == [f"/api/v1/media/{shown[0].id}", None]
 
 
 class TestSuggestions:

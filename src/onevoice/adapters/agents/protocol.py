@@ -12,6 +12,7 @@ from onevoice.vocabulary import (
     BurstMessage,
     HandoffRequest,
     HistoryItem,
+    Media,
     OutgoingMessage,
     Proposal,
     TurnContext,
@@ -91,7 +92,22 @@ def _burst_message(message: BurstMessage) -> _JsonObject:
     }
     if message.transcription is not None:
         fields["transcription"] = message.transcription
+    if message.media is not None:
+        fields["media"] = _media(message.media)
     return fields
+
+
+def _media(media: Media) -> _JsonObject:
+    return {
+        "id": str(media.id),
+        "kind": media.kind,
+        "state": media.state,
+        "reason": media.reason,
+        "mime_type": media.mime_type,
+        "filename": media.filename,
+        "size_bytes": media.size_bytes,
+        "url": media.url,
+    }
 
 
 def _instant(at: datetime) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from onevoice.flow.attachment.link import media_path
 from onevoice.flow.conversation.decide import Row
 from onevoice.vocabulary import (
     BurstMessage,
@@ -40,13 +41,14 @@ SHOWN_BYTES_MAX: Final = 3_750_000
 """Of one image: in base64 it is a third longer, and 5 MB are the least that a provider takes."""
 
 
-def describe_burst(rows: Sequence[Row]) -> tuple[BurstMessage, ...]:
-    """One part per message."""
-    return tuple(_describe_message(row) for row in rows)
+def describe_burst(
+    rows: Sequence[Row], *, link: Callable[[MediaId], str] = media_path
+) -> tuple[BurstMessage, ...]:
+    """One part per message; ``link`` says where a stored file is fetched."""
+    return tuple(_describe_message(row, _describe_media(row, link)) for row in rows)
 
 
-def _describe_message(row: Row) -> BurstMessage:
-    media = _describe_media(row)
+def _describe_message(row: Row, media: Media | None) -> BurstMessage:
     words = row["transcription"]
     text = row["text"]
     if words is None and media is not None:
@@ -63,17 +65,20 @@ def _describe_message(row: Row) -> BurstMessage:
     )
 
 
-def _describe_media(row: Row) -> Media | None:
+def _describe_media(row: Row, link: Callable[[MediaId], str]) -> Media | None:
     if row["media_id"] is None:
         return None
+    id_ = MediaId(row["media_id"])
+    state = MediaState(row["media_state"])
     return Media(
-        id=MediaId(row["media_id"]),
+        id=id_,
         kind=MediaKind(row["kind"]),
-        state=MediaState(row["media_state"]),
+        state=state,
         reason=row["media_reason"],
         mime_type=row["mime_type"],
         filename=row["filename"],
         size_bytes=row["size_bytes"],
+        url=link(id_) if state is MediaState.STORED else None,
     )
 
 

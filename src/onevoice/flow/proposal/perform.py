@@ -7,11 +7,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from onevoice.errors import AgentError, MediaUnavailable, MessageUnsendable, OnevoiceError
 from onevoice.flow.attachment.decide import Prepared
+from onevoice.flow.attachment.link import media_path, signed_media_path
 from onevoice.flow.attachment.perform import prepare_proposal
 from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.conversation.decide import Row
@@ -28,7 +30,7 @@ from onevoice.flow.proposal.decide import (
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.turn.decide import Turn
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import ChannelName, MediaId, Proposal, TurnContext, TurnId
+from onevoice.vocabulary import AccountId, ChannelName, MediaId, Proposal, TurnContext, TurnId
 
 LOG = logging.getLogger("onevoice.proposal")
 SQL = load_statements(__package__)
@@ -145,7 +147,7 @@ async def load_contexts(
     conversations = [asking.conversation.id for asking in asked]
     bursts_of = conversations if of_open else [asking.id for asking in asked]
     async with runtime.database.transaction("load_contexts") as transaction:
-        contacts = await transaction.fetch(SQL["load_contacts"], accounts, conversations)
+        contacts = await transaction.fetch(SQL["load_contacts"], accounts, conversations, runtime.clock.now())
         statement = SQL["load_open_bursts"] if of_open else SQL["load_bursts"]
         bursts_max = runtime.settings.turns.burst_messages
         bursts = _by(await transaction.fetch(statement, accounts, bursts_of, bursts_max), "asked_id")
@@ -184,11 +186,23 @@ def _context(
         channel=asking.channel,
         contact_id=contact["contact_address"],
         contact_name=contact["contact_name"],
-        messages=describe_burst(burst),
+        messages=describe_burst(burst, link=_linker(runtime, key.account, contact["now"])),
         history=describe_history(history),
         effects=describe_untold(contact["untold"]),
         transcribed_label=agent.transcribed_label,
     )
+
+
+def _linker(runtime: Runtime, account: AccountId, now: datetime) -> Callable[[MediaId], str]:
+    """Where an agent fetches a file: with a secret by the link alone, else with a token of its own."""
+    secret = runtime.settings.agent.secret.get_secret_value()
+    root = runtime.settings.server.public_url.rstrip("/")
+
+    def link(media: MediaId) -> str:
+        path = signed_media_path(account, media, secret=secret, now=now) if secret else media_path(media)
+        return f"{root}{path}"
+
+    return link
 
 
 def _by(rows: Sequence[Row], column: str) -> dict[UUID, list[Row]]:

@@ -21,8 +21,9 @@ left join lateral (
 order by m.seq;
 
 -- name: load_contacts
--- With the effects that the customer has not been told of, oldest first.
+-- With the effects that the customer has not been told of, oldest first, and the clock that a file's link ends by.
 select c.account_id, c.id, c.contact_address, c.contact_name,
+    (select coalesce($3::timestamptz, clock_timestamp())) as now,
     (select jsonb_agg(jsonb_build_object('tool', e.tool, 'args', e.args, 'state', e.state, 'result', e.result)
         order by e.started_at, e.id)
      from effect e
