@@ -112,6 +112,26 @@ class Rows:
         await self.insert("inbound_message", row | columns)
         return message_id
 
+    async def media(
+        self, inbound_id: UUID, *, kind: str = "audio", state: str = "stored", **columns: object
+    ) -> UUID:
+        """The file of a customer's message."""
+        media_id = new_id()
+        measured = {"mime_type": "audio/ogg", "size_bytes": 9} if state == "stored" else {}
+        row: dict[str, object] = {
+            "account_id": self.account,
+            "id": media_id,
+            "channel": "loja",
+            "inbound_id": inbound_id,
+            "kind": kind,
+            "state": state,
+            "reason": "gone" if state == "failed" else None,
+            "next_try_at": at(0) if state == "waiting" else None,
+            "created_at": at(0),
+        }
+        await self.insert("media", row | measured | columns)
+        return media_id
+
     async def turn(
         self,
         conversation_id: UUID,

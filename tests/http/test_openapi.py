@@ -25,7 +25,11 @@ CONTRACT = {
     "Owner": {"id", "name"},
     "Authority": {"state", "version", "owner", "reason", "note", "since"},
     "TimelinePage": {"items", "next_cursor"},
-    "InboundItem": {"kind", "id", "at", "state", "reason", "external_id", "type", "text", "turn"},
+    "InboundItem": {
+        "kind", "id", "at", "state", "reason", "external_id", "type", "text", "turn", "media", "transcription",
+        "transcription_state", "transcription_reason",
+    },
+    "InboundMedia": {"id", "kind", "state", "reason", "mime_type", "filename", "size_bytes", "seconds", "url"},
     "OutboundItem": {
         "kind", "id", "at", "state", "reason", "author", "text", "authority_version", "external_id", "key",
     },

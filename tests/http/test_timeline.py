@@ -83,6 +83,7 @@ async def test_an_inbound_item(client: AsyncClient, own: Rows) -> None:
         conversation, received=2, state="answered", turn_id=turn, external_id=f"wamid.A{turn}", type="audio",
         text=None, transcription="pra sexta", sent_at=at(1),
     )  # fmt: skip
+    media = await own.media(message, seconds=3.5, transcription_state="done")
 
     assert (await page(client, conversation))["items"] == [
         {
@@ -95,10 +96,55 @@ async def test_an_inbound_item(client: AsyncClient, own: Rows) -> None:
             "type": "audio",
             "text": None,
             "transcription": "pra sexta",
+            "transcription_state": "done",
+            "transcription_reason": None,
+            "media": {
+                "id": str(media),
+                "kind": "audio",
+                "state": "stored",
+                "reason": None,
+                "mime_type": "audio/ogg",
+                "filename": None,
+                "size_bytes": 9,
+                "seconds": 3.5,
+                "url": f"/api/v1/media/{media}",
+            },
             "turn": str(turn),
             "sent_at": "2026-11-30T12:00:01Z",
         }
     ]
+
+
+async def test_a_message_says_what_there_is_of_its_file_and_its_words(client: AsyncClient, own: Rows) -> None:
+    """A text has none; what is under way or failed has no address, and a reason where there is one."""
+    conversation = await own.conversation()
+    await own.inbound(conversation, received=1)
+    waiting = await own.inbound(conversation, received=2, type="audio", text="[voice message]")
+    await own.media(waiting, state="waiting", reason="graph_unavailable", transcription_state="waiting")
+    failed = await own.inbound(conversation, received=3, type="document", text="[document]")
+    await own.media(failed, kind="document", state="failed", filename="a.pdf")
+    unheard = await own.inbound(conversation, received=4, type="audio", text="[voice message]")
+    await own.media(unheard, transcription_state="failed", transcription_reason="bad_audio")
+
+    shown = (await page(client, conversation))["items"]
+
+    assert [(item["transcription_state"], item["transcription_reason"]) for item in shown] == [
+        (None, None),
+        ("waiting", None),
+        (None, None),
+        ("failed", "bad_audio"),
+    ]
+    files = [
+        item["media"] and tuple(item["media"][name] for name in ("state", "reason", "filename"))
+        for item in shown
+    ]
+    assert files == [
+        None,
+        ("waiting", "graph_unavailable", None),
+        ("failed", "gone", "a.pdf"),
+        ("stored", None, None),
+    ]
+    assert [item["media"]["url"] is None for item in shown if item["media"]] == [True, True, False]
 
 
 async def test_a_turn_item(client: AsyncClient, own: Rows) -> None:

@@ -13,6 +13,7 @@ from onevoice.vocabulary import (
     Button,
     MediaId,
     MediaKind,
+    MediaState,
     Menu,
     MenuRow,
     MenuSection,
@@ -125,6 +126,34 @@ def media_file(fields: Mapping[str, Any] | None) -> MediaFile | None:
     url = media_path(MediaId(UUID(str(fields["id"]))))
     names = ("id", "kind", "mime_type", "filename", "size_bytes")
     return MediaFile(url=url, **{name: fields[name] for name in names})
+
+
+class InboundMedia(BaseModel):
+    """A file that came with a message. `url` serves it to whoever has a token, once `state` is `stored`."""
+
+    id: UUID
+    kind: MediaKind
+    state: MediaState
+    reason: str | None = Field(description="Why it has failed, or why its latest download did not succeed.")
+    mime_type: str | None = Field(description="What its bytes say.")
+    filename: str | None
+    size_bytes: int | None
+    seconds: float | None = Field(description="How long an audio plays, where its container tells.")
+    url: str | None
+
+
+def inbound_content(media: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields in which a customer's message shows its file and what became of an audio's words."""
+    if media is None:
+        return {"media": None, "transcription_state": None, "transcription_reason": None}
+    names = ("kind", "state", "reason", "mime_type", "filename", "size_bytes", "seconds")
+    id_ = MediaId(UUID(media["id"]))
+    url = media_path(id_) if media["state"] == MediaState.STORED else None
+    return {
+        "media": InboundMedia(id=id_, url=url, **{name: media[name] for name in names}),
+        "transcription_state": media["transcription_state"],
+        "transcription_reason": media["transcription_reason"],
+    }
 
 
 def outbound_content(payload: Mapping[str, Any], media: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -116,7 +116,12 @@ with of_conversation as (
 (select 'inbound' as kind, m.received_at as at, m.seq, m.id,
         jsonb_build_object(
             'state', m.state, 'reason', m.state_reason, 'external_id', m.external_id, 'type', m.type,
-            'text', m.text, 'transcription', m.transcription, 'turn', m.turn_id, 'sent_at', m.sent_at) as item
+            'text', m.text, 'transcription', m.transcription, 'turn', m.turn_id, 'sent_at', m.sent_at,
+            'media', (select jsonb_build_object('id', f.id, 'kind', f.kind, 'state', f.state, 'reason', f.reason,
+                    'mime_type', f.mime_type, 'filename', f.filename, 'size_bytes', f.size_bytes,
+                    'seconds', f.seconds, 'transcription_state', f.transcription_state,
+                    'transcription_reason', f.transcription_reason)
+                from media f where f.account_id = m.account_id and f.inbound_id = m.id)) as item
  from inbound_message m
  where m.account_id = $1::text and m.conversation_id = $2::uuid and m.seq > $3::bigint
  order by m.seq

@@ -10,13 +10,21 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from onevoice.entrypoints.http.api.content import (
     ButtonContent,
+    InboundMedia,
     MediaFile,
     MenuContent,
     ReactionContent,
     TemplateContent,
 )
 from onevoice.entrypoints.operators.principal import Role
-from onevoice.vocabulary import Author, AuthorityState, InboundState, OutboundState, TurnState
+from onevoice.vocabulary import (
+    Author,
+    AuthorityState,
+    InboundState,
+    OutboundState,
+    TranscriptionState,
+    TurnState,
+)
 
 Item = TypeVar("Item")
 
@@ -82,8 +90,13 @@ class InboundItem(BaseModel):
     reason: str | None
     external_id: str
     type: str
-    text: str | None
-    transcription: str | None
+    text: str | None = Field(description="What is not text is described in brackets.")
+    transcription: str | None = Field(description="An audio's words.")
+    transcription_state: TranscriptionState | None = Field(
+        description="What became of an audio's words; null where nobody asked for any."
+    )
+    transcription_reason: str | None = Field(description="Why there are none yet, or none at all.")
+    media: InboundMedia | None
     turn: UUID | None
     sent_at: datetime | None
 
@@ -356,7 +369,11 @@ class Event(BaseModel):
 
     id: str
     at: datetime
-    kind: str
+    kind: str = Field(
+        description="`inbound`, `media` (a message's file came or failed), `transcription` (so did an audio's words), "
+        "`turn`, `effect`, `outbound`, `triage`, `authority`, `suggestion`, `note`, `channel`; more may come. The "
+        "subject of `media` and `transcription` is the inbound message."
+    )
     conversation: UUID | None
     subject: UUID | None
     state: str | None

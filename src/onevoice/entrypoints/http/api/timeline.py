@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from pydantic import TypeAdapter
 
 from onevoice.entrypoints.http.api.authentication import Caller
-from onevoice.entrypoints.http.api.content import outbound_content
+from onevoice.entrypoints.http.api.content import inbound_content, outbound_content
 from onevoice.entrypoints.http.api.conversations import no_such_conversation
 from onevoice.entrypoints.http.api.cursors import TimelineCursor, decode_cursor, encode_cursor
 from onevoice.entrypoints.http.api.errors import error_responses
@@ -123,7 +123,9 @@ def _by_time(row: Row) -> tuple[datetime, int]:
 def timeline_item(row: Row) -> TimelineItem:
     kind: str = row["kind"]
     item: dict[str, Any] = {"kind": kind, "id": row["id"], "at": row["at"], **row["item"]}
-    if kind == "outbound":
+    if kind == "inbound":
+        item |= inbound_content(item.pop("media"))
+    elif kind == "outbound":
         item["fault"] = channel_fault(item.pop("error_code"), item.pop("error_detail"))
         item |= outbound_content(item.pop("payload"), item.pop("media"))
     elif kind in {"authority", "triage"}:
