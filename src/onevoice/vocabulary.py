@@ -187,10 +187,10 @@ class HandoffRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingMedia:
-    """A file to be sent: either the ``id`` of one that was handed in or came in before, or its ``content``.
+    """A file to be sent: the ``id`` of one that was handed in or came with a message, or its ``content``.
 
-    ``kind``: what it is sent as; ``None``: what its bytes say, as a document where the channel takes it as nothing
-    else. ``filename`` is shown to the customer. ``mime_type`` is a hint for bytes that nobody recognises.
+    ``kind`` is what it is sent as; ``None``: what its bytes say, or a document where the channel takes nothing else.
+    ``filename`` is shown to the customer; ``mime_type`` hints at bytes that nobody recognises.
     """
 
     id: MediaId | None = None
@@ -202,7 +202,7 @@ class OutgoingMedia:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """An answer to tap. WhatsApp: at most 3 in a message, ``title`` 20 characters, ``id`` 256."""
+    """An answer to tap. WhatsApp: at most 3, ``title`` 20 characters, ``id`` 256."""
 
     id: str
     title: str
@@ -235,9 +235,9 @@ class Menu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A message that the channel approved beforehand, the only kind that passes a closed reply window.
+    """A message approved beforehand, which passes a closed reply window; for operators and automation, not for agents.
 
-    ``components`` are the channel's own JSON for the parameters. Operators and automation send templates, agents not.
+    ``components`` are the channel's own JSON for the parameters.
     """
 
     name: str
@@ -257,8 +257,7 @@ class Reaction:
 class OutgoingMessage:
     """One message to the customer, before it is split into parts the channel can carry.
 
-    ``text`` alone, or with one of: a file, whose caption it is; buttons or a menu, above which it stands. A template
-    and a reaction have no text.
+    ``text`` may stand alone, as a file's caption, or above buttons or a menu; a template and a reaction have none.
     """
 
     text: str = ""
@@ -271,21 +270,19 @@ class OutgoingMessage:
     @property
     def is_blank(self) -> bool:
         """Nothing that could be sent."""
-        return not (
-            self.text.strip() or self.media or self.buttons or self.menu or self.template or self.reaction
-        )
+        return not self.text.strip() and self == OutgoingMessage(text=self.text)
 
     @property
     def words(self) -> str:
         """What the customer reads, or what they get, in brackets."""
+        named: tuple[str | None, ...] = ()
         if self.template is not None:
-            return f"[template {self.template.name}]"
-        if self.reaction is not None:
-            return f"[reaction: {self.reaction.emoji}]" if self.reaction.emoji else "[reaction taken back]"
-        if self.text.strip() or self.media is None:
-            return self.text
-        kind = self.media.kind.value if self.media.kind else "file"
-        return f"[{kind}: {self.media.filename}]" if self.media.filename else f"[{kind}]"
+            named = ("template", self.template.name)
+        elif self.reaction is not None:
+            named = ("reaction", self.reaction.emoji or "taken back")
+        elif self.media is not None and not self.text.strip():
+            named = (self.media.kind.value if self.media.kind else "file", self.media.filename)
+        return f"[{': '.join(name for name in named if name)}]" if named else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

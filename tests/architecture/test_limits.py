@@ -15,7 +15,9 @@ FUNCTION_LINES_MAX = 60
 PORT_METHODS_MAX = 7
 
 # Files between the two limits, each with its answer to "why not two files?".
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "src/onevoice/vocabulary.py": "the words refer to each other, and nothing may stand below them",
+}
 
 _CODE = python_files("src", "tests", "bench", "examples", "scripts")
 

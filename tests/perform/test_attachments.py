@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from onevoice.errors import CommandRefused, MediaUnavailable, MessageUnsendable
+from onevoice.errors import CommandRefused, MessageUnsendable
 from onevoice.flow.attachment.decide import FILE_BYTES_MAX
 from onevoice.flow.attachment.perform import keep_file
-from onevoice.flow.authority.command import Actor
 from onevoice.flow.authority.decide import Command
-from onevoice.flow.operator.perform import release_outbound, send_as_mine
-from onevoice.flow.outbox.upload import finish_upload, upload
-from onevoice.testing import MemoryMediaStore
+from onevoice.flow.operator.perform import send_as_mine
 from onevoice.vocabulary import (
     AccountId,
     Button,
-    Media,
     MediaId,
     MediaKind,
-    OutboundState,
     OutgoingMedia,
     OutgoingMessage,
     Proposal,
@@ -31,9 +25,8 @@ from onevoice.vocabulary import (
     Template,
     TurnContext,
 )
+from tests.perform.files import PNG, an_image, handed_in, owned, pieces, store
 from tests.perform.stage import Stage
-
-PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + b"\x00" * 64
 
 
 @pytest.fixture
@@ -41,35 +34,8 @@ def settings() -> dict[str, Any]:
     return {"turns": {"debounce_seconds": 0.0}}
 
 
-async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
-    for chunk in chunks:
-        yield chunk
-
-
-async def handed_in(stage: Stage, content: bytes = PNG, *, account: str = "default", **fields: Any) -> Media:
-    return await keep_file(stage.runtime, AccountId(account), pieces(content), **fields)
-
-
-def store(stage: Stage) -> MemoryMediaStore:
-    media = stage.runtime.media
-    assert isinstance(media, MemoryMediaStore)
-    return media
-
-
-def an_image(file: Media, text: str = "") -> OutgoingMessage:
-    return OutgoingMessage(text=text, media=OutgoingMedia(id=file.id))
-
-
 def _reaction_to(context: TurnContext) -> OutgoingMessage:
     return OutgoingMessage(reaction=Reaction(message=str(context.messages[0].id), emoji="❤️"))
-
-
-async def owned(stage: Stage) -> Actor:
-    """A conversation that an operator holds."""
-    await stage.customer("oi")
-    actor = await stage.operator("rita")
-    await stage.command(Command.TAKE, actor)
-    return actor
 
 
 class TestHandingIn:
@@ -217,7 +183,7 @@ class TestOperators:
         await stage.run()
         await stage.run()
 
-        assert stage.sent == ["[template retomar_conversa]"]
+        assert stage.sent == ["[template: retomar_conversa]"]
         assert await stage.states("outbound_message") == ["parked: needs_template", "sent"]
 
     async def test_a_parked_file_can_be_sent_as_ones_own(self, stage: Stage) -> None:
@@ -301,121 +267,3 @@ class TestAgents:
 
         assert [sent.payload["emoji"] for sent in stage.channel.sent] == ["❤️"]
         assert await stage.states("turn") == ["sealed: answered"]
-
-
-class TestUploads:
-    @pytest.fixture(autouse=True)
-    def wants_uploads(self, stage: Stage) -> None:
-        stage.channel.upload_days = 29.0
-
-    async def test_the_lane_waits_behind_an_upload(self, stage: Stage) -> None:
-        """I5: what was sealed later does not overtake, however long the upload takes."""
-        actor = await owned(stage)
-        await stage.reply(actor, an_image(await handed_in(stage)))
-        (lent,) = await stage.begin_uploads()
-        await stage.reply(actor, "viu o mapa?")
-        await stage.after(lent.seconds - 1.0)
-        early = list(stage.sent)
-        await finish_upload(stage.runtime, lent, await upload(stage.runtime, lent))
-        await stage.run()
-
-        assert early == []
-        assert [sent.uploaded_as for sent in stage.channel.sent] == ["upload-1", None]
-        assert len(stage.channel.uploads) == 1
-
-    async def test_two_dispatchers_upload_once(self, stage: Stage) -> None:
-        """Whoever looked first has the lane for as long as the upload may take."""
-        actor = await owned(stage)
-        await stage.reply(actor, an_image(await handed_in(stage)))
-        looks = await asyncio.gather(stage.begin_uploads(), stage.begin_uploads())
-
-        assert sorted(len(look) for look in looks) == [0, 1]
-
-    async def test_a_process_that_dies_in_the_upload_loses_nothing(self, stage: Stage) -> None:
-        """Nobody comes back: once its time is over, another uploads."""
-        actor = await owned(stage)
-        await stage.reply(actor, an_image(await handed_in(stage)))
-        (lent,) = await stage.begin_uploads()
-        await stage.after(lent.seconds + 6.0)
-
-        assert [sent.uploaded_as for sent in stage.channel.sent] == ["upload-1"]
-
-    async def test_a_late_upload_does_not_end_anothers_lease(self, stage: Stage) -> None:
-        """Its id is kept all the same."""
-        actor = await owned(stage)
-        await stage.reply(actor, an_image(await handed_in(stage)))
-        (late,) = await stage.begin_uploads()
-        await stage.clock.advance(late.seconds + 6.0)
-        (second,) = await stage.begin_uploads()
-        failed = await finish_upload(stage.runtime, late, MediaUnavailable("gone", retry=False))
-        await finish_upload(stage.runtime, second, "upload-x")
-        await stage.run()
-
-        assert failed is OutboundState.DUE
-        assert [sent.uploaded_as for sent in stage.channel.sent] == ["upload-x"]
-
-    async def test_a_takeover_during_the_upload_revokes_the_message(self, stage: Stage) -> None:
-        """Nothing is on the wire, so that it is confirmed at once; the upload is kept, the message never leaves."""
-        stage.agent.script(Proposal(messages=(OutgoingMessage(media=OutgoingMedia(content=PNG)),)))
-        await stage.customer("oi")
-        (turn,) = await stage.claim()
-        await stage.answer(turn)
-        (lent,) = await stage.begin_uploads()
-        await stage.command(Command.TAKE, await stage.operator("rita"))
-        state = await finish_upload(stage.runtime, lent, await upload(stage.runtime, lent))
-        await stage.run()
-
-        assert (await stage.authority())[0] == "HUMAN_ACTIVE"
-        assert state is OutboundState.REVOKED
-        assert stage.sent == []
-        assert len(await stage.rows("media_upload")) == 1
-
-    async def test_a_refused_file_ends_its_message_alone(self, stage: Stage) -> None:
-        """With a reason and a notification; the lane goes on."""
-        stage.channel.upload_faults.append(MediaUnavailable("channel_131053", retry=False))
-        actor = await owned(stage)
-        await stage.reply(actor, an_image(await handed_in(stage)))
-        await stage.reply(actor, "viu?")
-        await stage.run()
-
-        assert await stage.states("outbound_message") == ["failed: media_refused", "sent"]
-        assert (await stage.rows("outbound_message"))[0]["error_code"] == "channel_131053"
-
-    async def test_later_parts_do_not_go_on_without_the_file(self, stage: Stage) -> None:
-        """A reply that stopped in the middle stops."""
-        stage.channel.upload_faults.append(MediaUnavailable("channel_131053", retry=False))
-        media = OutgoingMedia(content=PNG)
-        stage.agent.script(Proposal(messages=(OutgoingMessage(media=media), OutgoingMessage(text="é aqui"))))
-        await stage.customer("onde?")
-        await stage.run()
-
-        assert await stage.states("outbound_message") == [
-            "failed: media_refused",
-            "parked: earlier_part_failed",
-        ]
-
-    async def test_a_passing_fault_is_tried_again_and_not_for_ever(self, stage: Stage) -> None:
-        """With back-off; then it is parked, and a release begins anew."""
-        stage.channel.upload_faults.extend([MediaUnavailable("channel_131016")] * 6)
-        actor = await owned(stage)
-        sealed = await stage.reply(actor, an_image(await handed_in(stage)))
-        await stage.run()
-        early = await stage.states("outbound_message")
-        for _ in range(6):
-            await stage.after(120.0)
-        parked = await stage.states("outbound_message")
-        await release_outbound(stage.runtime, AccountId("default"), sealed.outbound_ids[0], actor=actor)
-        await stage.run()
-
-        assert early == ["due"]
-        assert parked == ["parked: retries_exhausted"]
-        assert await stage.states("outbound_message") == ["sent"]
-
-    async def test_an_upload_is_not_an_attempt(self, stage: Stage) -> None:
-        """It is in no way in flight: only the send that follows is."""
-        actor = await owned(stage)
-        await stage.reply(actor, an_image(await handed_in(stage)))
-        await stage.begin_uploads()
-
-        assert await stage.rows("attempt") == []
-        assert (await stage.rows("outbound_message"))[0]["attempt_count"] == 0

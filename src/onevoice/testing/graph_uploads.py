@@ -48,7 +48,13 @@ class UploadAnswer:
 
 
 class GraphUploads:
-    """What ``LoopbackGraph.uploads`` is. Without a script every file gets an id: ``910000000000001``, …"""
+    """What ``LoopbackGraph.uploads`` is. Without a script every file gets an id: ``910000000000001``, …
+
+    >>> uploads = GraphUploads()
+    >>> uploads.script(UploadAnswer(code=131053), UploadAnswer())
+    >>> uploads.requests
+    []
+    """
 
     def __init__(self) -> None:
         self.requests: list[UploadRequest] = []
