@@ -13,7 +13,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypedDict
 
@@ -118,9 +118,11 @@ def _write_archive(archive: Path, *, dump: Path, media: Path) -> None:
             # The database first: a media file is stored before the row that names it.
             checksums[_DUMP] = _add(tar, dump, _DUMP)
             for path in sorted(media.rglob("*")) if media.is_dir() else []:
-                if path.is_file() and not path.is_symlink():
+                # A "#" marks a file that is still being written; its row, too, comes after this dump.
+                if path.is_file() and not path.is_symlink() and "#" not in path.name:
                     name = f"{_MEDIA}/{path.relative_to(media).as_posix()}"
-                    checksums[name] = _add(tar, path, name)
+                    with suppress(FileNotFoundError):  # Deleted since the folder was listed.
+                        checksums[name] = _add(tar, path, name)
             manifest: _Manifest = {"format": _FORMAT, "postgres": SERVER_VERSION, "sha256": checksums}
             path = dump.with_name(_MANIFEST)
             path.write_bytes(msgspec.json.encode(manifest))

@@ -39,7 +39,7 @@ GRAPH_URL = "https://graph.facebook.com/v23.0"
         "https://evil.example#@lookaside.fbsbx.com",
         "https://evil.example\\@lookaside.fbsbx.com/",
         "ftp://lookaside.fbsbx.com/1",
-        "file:///etc/passwd",
+        "data:text/plain,x",
         "//evil.example/1",
         "lookaside.fbsbx.com/1",
     ],
