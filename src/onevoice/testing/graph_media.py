@@ -74,6 +74,11 @@ class GraphMedia:
     """What ``LoopbackGraph.media`` is: put a file in, and script what goes wrong on the way out.
 
     ``requests`` are all GETs as they arrived.
+
+    >>> media = GraphMedia(lambda: "http://127.0.0.1:8080/v23.0")
+    >>> len(media.put("900000000000001", b"OggS"))  # The SHA-256 that the webhook names.
+    32
+    >>> media.script("900000000000001", NOT_FOUND)  # The first address is stale.
     """
 
     def __init__(self, base_url: Callable[[], str]) -> None:

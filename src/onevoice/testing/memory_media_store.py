@@ -8,7 +8,13 @@ from onevoice.errors import MediaUnavailable
 
 
 class MemoryMediaStore:
-    """Implements ports/media_store.py. ``files`` are what it holds; while ``is_away`` every call fails."""
+    """Implements ports/media_store.py. ``files`` are what it holds; while ``is_away`` every call fails.
+
+    >>> store = MemoryMediaStore()
+    >>> store.files["default/1"] = b"OggS"
+    >>> asyncio.run(anext(store.read("default/1", start=1)))
+    b'ggS'
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
