@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onevoice.adapters.agents.answer_fields import TEXT_CHARS_MAX
 from onevoice.adapters.agents.protocol import (
     MESSAGES_MAX,
-    TEXT_CHARS_MAX,
     UNNAMED_HANDOFF,
     decode_proposal,
     encode_context,

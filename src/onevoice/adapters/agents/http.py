@@ -15,7 +15,8 @@ from onevoice.errors import AgentError, ConfigurationError
 from onevoice.vocabulary import Proposal, TurnContext
 
 OK = 200
-ANSWER_BYTES_MAX = 1_048_576
+# Room for files in base64; what is larger is handed in over the API and named.
+ANSWER_BYTES_MAX = 8 * 1_048_576
 RETRY_AFTER_SECONDS_MAX = 86_400.0
 USER_AGENT = "onevoice (agent protocol 1)"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from typing import cast
 
-from onevoice.errors import AgentError
+from onevoice.adapters.agents.answer_content import decode_message
+from onevoice.adapters.agents.answer_fields import JsonObject, as_object, bad_answer, list_at, text_at
 from onevoice.vocabulary import (
     BurstMessage,
     HandoffRequest,
@@ -22,17 +22,15 @@ from onevoice.vocabulary import (
 
 PROTOCOL = 1
 MESSAGES_MAX = 20
-TEXT_CHARS_MAX = 65_536
 TOKENS_MAX = 2**31 - 1
 UNNAMED_HANDOFF = "agent_request"
 
 _REASON_CODE = re.compile(r"[a-z_]{1,64}")
-_JsonObject = dict[str, object]
 
 
 def encode_context(context: TurnContext, *, deadline_seconds: float) -> bytes:
     """The request body; ``deadline_seconds`` is how long the caller really waits."""
-    body: _JsonObject = {
+    body: JsonObject = {
         "protocol": PROTOCOL,
         "turn": {
             "id": str(context.turn_id),
@@ -61,8 +59,8 @@ def decode_proposal(body: bytes) -> Proposal:
     try:
         parsed: object = json.loads(body)
     except (ValueError, RecursionError):
-        raise _bad_answer("the body is not JSON") from None
-    answer = _object(parsed, "the body")
+        raise bad_answer("the body is not JSON") from None
+    answer = as_object(parsed, "the body")
     return Proposal(
         messages=_messages(answer),
         handoff=_handoff(answer),
@@ -72,19 +70,19 @@ def decode_proposal(body: bytes) -> Proposal:
     )
 
 
-def _effect(effect: UntoldEffect) -> _JsonObject:
+def _effect(effect: UntoldEffect) -> JsonObject:
     return {"tool": effect.tool, "args": effect.args, "state": effect.state, "result": effect.result}
 
 
-def _history_item(item: HistoryItem) -> _JsonObject:
-    fields: _JsonObject = {"role": item.role, "text": item.text, "at": _instant(item.at)}
+def _history_item(item: HistoryItem) -> JsonObject:
+    fields: JsonObject = {"role": item.role, "text": item.text, "at": _instant(item.at)}
     if item.state is not None:
         fields["state"] = item.state
     return fields
 
 
-def _burst_message(message: BurstMessage) -> _JsonObject:
-    fields: _JsonObject = {
+def _burst_message(message: BurstMessage) -> JsonObject:
+    fields: JsonObject = {
         "id": str(message.id),
         "type": message.type,
         "text": message.text,
@@ -97,7 +95,7 @@ def _burst_message(message: BurstMessage) -> _JsonObject:
     return fields
 
 
-def _media(media: Media) -> _JsonObject:
+def _media(media: Media) -> JsonObject:
     return {
         "id": str(media.id),
         "kind": media.kind,
@@ -114,90 +112,59 @@ def _instant(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
 
 
-def _messages(answer: _JsonObject) -> tuple[OutgoingMessage, ...]:
-    given = answer.get("messages")
-    if given is None:
-        return ()
-    if not isinstance(given, list):
-        raise _bad_answer("messages is not a list")
-    entries = cast("list[object]", given)
-    if len(entries) > MESSAGES_MAX:
-        raise _bad_answer(f"messages has {len(entries)} entries, at most {MESSAGES_MAX} are taken")
-    texts = [_text(_object(entry, "an entry of messages"), "text") or "" for entry in entries]
-    return tuple(OutgoingMessage(text=text) for text in texts if text.strip())
+def _messages(answer: JsonObject) -> tuple[OutgoingMessage, ...]:
+    entries = list_at(answer, "messages", items_max=MESSAGES_MAX)
+    messages = [decode_message(entry) for entry in entries]
+    return tuple(message for message in messages if not message.is_blank)
 
 
-def _handoff(answer: _JsonObject) -> HandoffRequest | None:
+def _handoff(answer: JsonObject) -> HandoffRequest | None:
     """An unusable reason does not undo the wish for a human: the agent's words move into the note."""
     given = answer.get("handoff")
     if given is None:
         return None
-    handoff = _object(given, "handoff")
-    reason, note, summary = (_text(handoff, key) for key in ("reason", "note", "summary"))
+    handoff = as_object(given, "handoff")
+    reason, note, summary = (text_at(handoff, key) for key in ("reason", "note", "summary"))
     if reason is None or not _REASON_CODE.fullmatch(reason):
         note = "\n".join(part for part in (reason, note) if part) or None
         reason = UNNAMED_HANDOFF
     return HandoffRequest(reason=reason, note=note, summary=summary)
 
 
-def _confidence(answer: _JsonObject) -> float | None:
+def _confidence(answer: JsonObject) -> float | None:
     given = answer.get("confidence")
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
-        raise _bad_answer("confidence is not a number from 0 to 1")
+        raise bad_answer("confidence is not a number from 0 to 1")
     return float(given)
 
 
-def _wrote(answer: _JsonObject) -> bool:
+def _wrote(answer: JsonObject) -> bool:
     given = answer.get("wrote")
     if given is None:
         return False
     if not isinstance(given, bool):
-        raise _bad_answer("wrote is not true or false")
+        raise bad_answer("wrote is not true or false")
     return given
 
 
-def _usage(answer: _JsonObject) -> Usage | None:
+def _usage(answer: JsonObject) -> Usage | None:
     given = answer.get("usage")
     if given is None:
         return None
-    usage = _object(given, "usage")
+    usage = as_object(given, "usage")
     return Usage(
         input_tokens=_tokens(usage, "input_tokens"),
         output_tokens=_tokens(usage, "output_tokens"),
-        model=_text(usage, "model"),
+        model=text_at(usage, "model"),
     )
 
 
-def _tokens(usage: _JsonObject, key: str) -> int:
+def _tokens(usage: JsonObject, key: str) -> int:
     given = usage.get(key)
     if given is None:
         return 0
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= TOKENS_MAX:
-        raise _bad_answer(f"usage.{key} is not a count of tokens")
+        raise bad_answer(f"usage.{key} is not a count of tokens")
     return given
-
-
-def _object(value: object, what: str) -> _JsonObject:
-    if not isinstance(value, dict):
-        raise _bad_answer(f"{what} is not an object")
-    return cast("_JsonObject", value)
-
-
-def _text(fields: _JsonObject, key: str) -> str | None:
-    """A text as the database can hold it: no NUL, no half of a surrogate pair."""
-    given = fields.get(key)
-    if given is None:
-        return None
-    if not isinstance(given, str):
-        raise _bad_answer(f"{key} is not a text")
-    if len(given) > TEXT_CHARS_MAX:
-        raise _bad_answer(f"{key} has {len(given)} characters, at most {TEXT_CHARS_MAX} are taken")
-    return given.replace("\x00", "").encode("utf-8", "replace").decode()
-
-
-def _bad_answer(fault: str) -> AgentError:
-    return AgentError(
-        "agent_bad_answer", f"the agent's answer cannot be used: {fault}; compare it with the protocol"
-    )
