@@ -163,10 +163,13 @@ async def open_files_client(settings: Sequence[AnyChannel]) -> AsyncGenerator[ht
     trusted = [
         origin_of(channel.graph_url) for channel in settings if isinstance(channel, WhatsAppChannelSettings)
     ]
+    tls = httpx2.create_ssl_context(trust_env=False)
     async with (
-        httpx2.AsyncHTTPTransport(trust_env=False) as plain,
+        httpx2.AsyncHTTPTransport(verify=tls, trust_env=False) as plain,
         httpx2.AsyncClient(
-            transport=GuardedTransport(plain=plain, trusted=trusted), follow_redirects=False, trust_env=False
+            transport=GuardedTransport(plain=plain, trusted=trusted, tls=tls),
+            follow_redirects=False,
+            trust_env=False,
         ) as files,
     ):
         yield files
