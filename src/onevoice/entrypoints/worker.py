@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 from onevoice.entrypoints.media_jobs import POLL_SECONDS, RENEW_SECONDS, MediaJobs
+from onevoice.entrypoints.work_signs import LOOK_SECONDS, WorkSigns
 from onevoice.errors import DatabaseUnavailable, StatementInterrupted
 from onevoice.flow.batch import Batcher
 from onevoice.flow.gate.decide import CutShort, Verdict
@@ -36,7 +36,7 @@ from onevoice.flow.sweep.perform import reconcile, sweep
 from onevoice.flow.triage.perform import Asked, claim_triage, conclude
 from onevoice.flow.turn.decide import Turn
 from onevoice.flow.turn.perform import abandon_drained, claim, renew
-from onevoice.ports.channel import Channel, NotSent, Outcome, OutcomeUnknown
+from onevoice.ports.channel import NotSent, Outcome, OutcomeUnknown
 from onevoice.ports.wakeup import Work
 from onevoice.vocabulary import OutboundState, Proposal, TurnContext, TurnId, WhileRunning
 
@@ -52,10 +52,6 @@ SUGGEST_SECONDS = 0.5
 UNAVAILABLE_SECONDS = 0.5
 FAILED_SECONDS = 1.0
 CUT_SECONDS_MAX = 2.0
-# A sign of work for an answer that is there at once only flickers, and costs a call.
-SIGN_AFTER_SECONDS = 1.0
-SIGN_LOOK_SECONDS = 0.5
-SIGN_OVERLAP_SECONDS = 3.0
 
 
 @dataclass(slots=True)
@@ -65,7 +61,6 @@ class _Running:
     turn: Turn
     asking: asyncio.Task[Answered] | None = None
     claimed_at: float = 0.0
-    sign_due_at: float = 0.0
     was_overtaken: bool = False
 
 
@@ -81,7 +76,7 @@ class Worker:
         self._send_tasks: set[asyncio.Task[None]] = set()
         self._triage_tasks: set[asyncio.Task[None]] = set()
         self._draft_tasks: set[asyncio.Task[None]] = set()
-        self._sign_tasks: set[asyncio.Task[None]] = set()
+        self._signs = WorkSigns(runtime, spawn=self._spawn)
         self._media = MediaJobs(runtime, spawn=self._spawn, until_available=self._until_available)
         self._loops: list[asyncio.Task[None]] = []
         self._load: Batcher[Turn, TurnContext] = Batcher(
@@ -111,7 +106,7 @@ class Worker:
             self._loop(self._notify, None, seconds=NOTIFY_SECONDS),
         ]
         if any(channel.working_seconds for channel in self._runtime.channels.values()):
-            self._loops.append(self._loop(self._show_work, None, seconds=SIGN_LOOK_SECONDS))
+            self._loops.append(self._loop(self._signs.look, None, seconds=LOOK_SECONDS))
         if self._runtime.settings.agent.suggest_to_operators:
             self._loops.append(self._loop(self._suggest, None, seconds=SUGGEST_SECONDS))
 
@@ -129,7 +124,7 @@ class Worker:
             await self._until_available(lambda: abandon_drained(self._runtime, left))
         await _finished(self._triage_tasks, cancel=True)
         await _finished(self._draft_tasks, cancel=True)
-        await _finished(self._sign_tasks, cancel=True)
+        await _finished(self._signs.tasks, cancel=True)
         # A send that has begun is never cut off: its own deadline bounds the wait.
         await _finished(self._send_tasks)
         await self._settle.drain()
@@ -204,8 +199,8 @@ class Worker:
         limit = min(free, BATCH_MAX)
         turns = await claim(self._runtime, limit=limit)
         for turn in turns:
-            now = self._runtime.clock.monotonic()
-            self._running[turn.id] = _Running(turn=turn, claimed_at=now, sign_due_at=now + SIGN_AFTER_SECONDS)
+            self._running[turn.id] = _Running(turn=turn, claimed_at=self._runtime.clock.monotonic())
+            self._signs.begin(turn)
             self._spawn(self._turn_tasks, self._run_turn(turn))
         self._runtime.telemetry.turns_running.set(len(self._running))
         return len(turns) == limit
@@ -230,6 +225,7 @@ class Worker:
                 # What it had asked of the write gate is settled before others look at the turn.
                 await asyncio.wait([running.asking], timeout=CUT_SECONDS_MAX)
             del self._running[turn.id]
+            self._signs.end(turn.id)
             self._runtime.telemetry.turns_running.set(len(self._running))
 
     async def _renew_leases(self) -> bool:
@@ -240,32 +236,6 @@ class Worker:
                 if turn.id not in alive:
                     self.stop_asking(turn.id)
         return False
-
-    async def _show_work(self) -> bool:
-        """Mark as read what is being answered, and show the customer that an answer is on its way."""
-        now = self._runtime.clock.monotonic()
-        due = [running for running in self._running.values() if running.sign_due_at <= now]
-        if due:
-            # Whoever has lost the authority shows nothing any more.
-            alive = await renew(self._runtime, [running.turn for running in due])
-            for running in due:
-                channel = self._runtime.channels.get(running.turn.channel)
-                lasts = channel.working_seconds if channel is not None else None
-                running.sign_due_at = now + lasts - SIGN_OVERLAP_SECONDS if lasts else math.inf
-                if channel is not None and lasts and running.turn.id in alive:
-                    self._spawn(self._sign_tasks, self._show(channel, running.turn))
-        return False
-
-    async def _show(self, channel: Channel, turn: Turn) -> None:
-        try:
-            await channel.show_working(turn.newest_external_id)
-        except Exception as error:  # noqa: BLE001  # A sign only: whatever failed, the answer goes its way.
-            LOG.info(
-                "a channel showed no work", extra={"turn_id": str(turn.id), "reason": type(error).__name__}
-            )
-            self._runtime.telemetry.work_signs.labels(outcome="failed").inc()
-        else:
-            self._runtime.telemetry.work_signs.labels(outcome="shown").inc()
 
     async def _look_for_sends(self) -> bool:
         free = SENDS_MAX - len(self._send_tasks)
