@@ -22,6 +22,7 @@ from onevoice.errors import DatabaseUnavailable
 from onevoice.ports.channel import Channel, Item, MessageItem, StatusItem
 from onevoice.ports.clock import Clock
 from onevoice.store.database import Database
+from onevoice.testing import MemoryMediaStore
 from onevoice.vocabulary import AccountId, ChannelName
 from tests.builders import Rows, new_id
 
@@ -44,6 +45,7 @@ class Site:
     pages: dict[str, WebchatPage] = field(default_factory=dict[str, WebchatPage])
     received: list[Item] = field(default_factory=list[Item])
     is_down: bool = False
+    media: MemoryMediaStore = field(default_factory=MemoryMediaStore)
 
     def __post_init__(self) -> None:
         self.rows = Rows(self.connection, ACCOUNT)
@@ -63,6 +65,7 @@ class Site:
             secret=SECRET,
             find_page=self.pages.get,
             receive=self.receive,
+            media=self.media,
             public_url=self.public_url,
         )
         return Starlette(routes=list(webchat_routes(services)))
@@ -111,6 +114,22 @@ class Site:
             await self.rows.journal("outbound", conversation_id, subject_id=outbound_id, at=now)
         self.feed.nudge()
         return outbound_id
+
+    async def keep_file(self, content: bytes, mime_type: str, *, kind: str = "image") -> UUID:
+        """A file that the business handed in."""
+        media = new_id()
+        self.media.files[f"{ACCOUNT}/{media}"] = content
+        async with self._lock:
+            await self.connection.execute(
+                "insert into media (account_id, id, kind, state, mime_type, size_bytes, created_at) "
+                "values ($1, $2, $3, 'stored', $4, $5, now())",
+                ACCOUNT,
+                media,
+                kind,
+                mime_type,
+                len(content),
+            )
+        return media
 
     async def change(self, table: str, row_id: UUID, conversation_id: UUID, **columns: object) -> None:
         """Set columns of one row, with the journal entry that every change has."""

@@ -130,6 +130,7 @@ class Site:
             secret=load_visitor_secret(runtime.settings.database.data_dir) if pages else b"",
             find_page=lambda name: pages.get(ChannelName(name)),
             receive=self.intake.take,
+            media=runtime.media,
             public_url=runtime.settings.server.public_url,
         )
 

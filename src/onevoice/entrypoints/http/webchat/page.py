@@ -123,6 +123,7 @@ def _content_policy(page: WebchatPage) -> str:
     ancestors = " ".join(("'self'", *page.allowed_origins))
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+        "media-src 'self'; "
         f"frame-ancestors {ancestors}; base-uri 'none'; form-action 'none'"
     )
 

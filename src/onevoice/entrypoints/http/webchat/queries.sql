@@ -11,17 +11,19 @@ where a.account_id = $1::text and a.channel = $2::text and a.alias = $3::text;
 -- Ordered by what the visitor saw when, not by seq: a message scheduled long ago is new when it is sent.
 -- $4, $5 and $6 name the item before which to read ($4 null: the newest); `sent_at` can be missing when a receipt
 -- came before the outcome.
--- Rows: direction, id, seq, at, author, text, state.
-select i.direction, i.id, i.seq, i.at, i.author, i.text, i.state
+-- Rows: direction, id, seq, at, author, text, state, payload, and of its file mime_type and size_bytes.
+select i.direction, i.id, i.seq, i.at, i.author, i.text, i.state, i.payload, f.mime_type, f.size_bytes
 from (
-    (select 'in' as direction, m.external_id as id, m.seq, m.received_at as at, 'visitor' as author, m.text, m.state
+    (select 'in' as direction, m.external_id as id, m.seq, m.received_at as at, 'visitor' as author, m.text, m.state,
+        '{}'::jsonb as payload
      from inbound_message m
      where m.account_id = $1::text and m.conversation_id = $2::uuid and m.type = 'text' and m.state <> 'withdrawn'
         and ($4::timestamptz is null or (m.received_at, 'in', m.seq) < ($4::timestamptz, $5::text, $6::bigint))
      order by m.received_at desc, m.seq desc
      limit $3::bigint)
     union all
-    (select 'out', o.id::text, o.seq, coalesce(o.sent_at, o.delivered_at, o.sealed_at) as at, o.author, o.text, o.state
+    (select 'out', o.id::text, o.seq, coalesce(o.sent_at, o.delivered_at, o.sealed_at) as at, o.author, o.text, o.state,
+        o.payload
      from outbound_message o
      where o.account_id = $1::text and o.conversation_id = $2::uuid
         and o.state in ('sent', 'delivered', 'read', 'played')
@@ -31,8 +33,20 @@ from (
      order by at desc, o.seq desc
      limit $3::bigint)
 ) i
+left join media f on f.account_id = $1::text and f.id = (i.payload ->> 'media')::uuid
 order by i.at desc, i.direction desc, i.seq desc
 limit $3::bigint;
+
+-- name: find_visitor_file
+-- By the message that carries it, in the visitor's own conversation and once it was sent: ids that are guessed open
+-- nothing.
+-- Row: id, kind, state, reason, mime_type, filename, size_bytes.
+select f.id, f.kind, f.state, f.reason, f.mime_type, coalesce(o.payload ->> 'filename', f.filename) as filename,
+       f.size_bytes
+from outbound_message o
+join media f on f.account_id = o.account_id and f.id = (o.payload ->> 'media')::uuid
+where o.account_id = $1::text and o.conversation_id = $2::uuid and o.id = $3::uuid
+    and o.state in ('sent', 'delivered', 'read', 'played') and f.state = 'stored';
 
 -- name: read_visitor_state
 -- Somebody is typing while a turn runs or a reply is about to leave; a message scheduled for later is not typing.

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from onevoice.entrypoints.http.feed import Position
+from onevoice.entrypoints.http.files import serve_file
 from onevoice.entrypoints.http.origin import is_https
 from onevoice.entrypoints.http.webchat.page import (
     asset_response,
@@ -25,7 +26,7 @@ from onevoice.entrypoints.http.webchat.stream import EventStream, visitor_events
 from onevoice.entrypoints.http.webchat.texts import Language, choose_language
 from onevoice.entrypoints.http.webchat.view import Place, View
 from onevoice.entrypoints.http.webchat.visitor import VisitorCookies
-from onevoice.errors import DatabaseUnavailable, StatementInterrupted
+from onevoice.errors import DatabaseUnavailable, MediaUnavailable, StatementInterrupted
 from onevoice.ports.channel import Item
 
 __all__ = ["webchat_routes"]
@@ -55,6 +56,7 @@ def webchat_routes(services: WebchatServices) -> list[Route]:
         Route("/chat/{channel}/assets/{name}", _answering(chat.show_asset), methods=["GET"]),
         Route("/chat/{channel}/messages", _answering(chat.post_message), methods=["POST"]),
         Route("/chat/{channel}/messages", _answering(chat.list_messages), methods=["GET"]),
+        Route("/chat/{channel}/media/{outbound_id}", _answering(chat.show_file), methods=["GET"]),
         Route("/chat/{channel}/receipts", _answering(chat.post_receipts), methods=["POST"]),
         Route("/chat/{channel}/events", _answering(chat.stream_events), methods=["GET"]),
     ]
@@ -92,7 +94,7 @@ class _Chat:
         self._page(request)
         response = asset_response(request.path_params["name"])
         if response is None:
-            raise Refusal(404, "not_found", "There is no such file.")
+            raise _no_such_file()
         return response
 
     async def post_message(self, request: Request) -> Response:
@@ -117,6 +119,22 @@ class _Chat:
         if view is None:
             return JSONResponse({"items": [], "has_earlier": False})
         return JSONResponse((await view.earlier(place)).as_json(), headers={"cache-control": "no-store"})
+
+    async def show_file(self, request: Request) -> Response:
+        view = await self._view(request)
+        file = None if view is None else await view.file(_identity(request.path_params["outbound_id"]))
+        if view is None or file is None:
+            raise _no_such_file()
+        try:
+            return await serve_file(
+                self._services.media, view.account, file, range_header=request.headers.get("range")
+            )
+        except MediaUnavailable as error:
+            if error.reason == "missing":
+                raise _no_such_file() from None
+            raise Refusal(
+                503, "unavailable", "The file cannot be read just now; try again shortly."
+            ) from None
 
     async def post_receipts(self, request: Request) -> Response:
         page, visitor = self._page_and_visitor(request)
@@ -224,6 +242,17 @@ def _answering(handler: Handler) -> Handler:
             ).response()
 
     return answer
+
+
+def _identity(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise _no_such_file() from None
+
+
+def _no_such_file() -> Refusal:
+    return Refusal(404, "not_found", "There is no such file.")
 
 
 def _base(request: Request) -> str:

@@ -9,6 +9,7 @@ from onevoice.entrypoints.http.feed import JournalFeed
 from onevoice.entrypoints.http.limits import Slots, TokenBuckets
 from onevoice.ports.channel import Channel, Item
 from onevoice.ports.clock import Clock
+from onevoice.ports.media_store import MediaStore
 from onevoice.store.database import Database
 
 __all__ = ["WebchatLimits", "WebchatPage", "WebchatServices"]
@@ -43,6 +44,7 @@ class WebchatServices:
     secret: bytes
     find_page: Callable[[str], WebchatPage | None]
     receive: Callable[[Channel, Sequence[Item]], Awaitable[object]]
+    media: MediaStore
     public_url: str = ""
 
 

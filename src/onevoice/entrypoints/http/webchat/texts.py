@@ -45,6 +45,10 @@ _PT = {
     "discard": "Descartar",
     "today": "Hoje",
     "yesterday": "Ontem",
+    "image": "Imagem",
+    "audio": "Áudio",
+    "video": "Vídeo",
+    "document": "Documento",
     "no_script": "Este chat precisa de JavaScript.",
 }
 
@@ -85,6 +89,10 @@ _EN = {
     "discard": "Discard",
     "today": "Today",
     "yesterday": "Yesterday",
+    "image": "Image",
+    "audio": "Audio",
+    "video": "Video",
+    "document": "Document",
     "no_script": "This chat needs JavaScript.",
 }
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Self
+from typing import Any, Self
+from uuid import UUID
 
 from onevoice.entrypoints.http.feed import Position
+from onevoice.entrypoints.http.files import SHOWN_IN_PLACE
 from onevoice.ports.clock import Clock
 from onevoice.store.database import Database, Row, Transaction
 from onevoice.store.statements import load_statements
-from onevoice.vocabulary import AccountId, AuthorityState, ChannelName, ConversationId
+from onevoice.vocabulary import (
+    AccountId,
+    AuthorityState,
+    ChannelName,
+    ConversationId,
+    Media,
+    MediaId,
+    MediaKind,
+    MediaState,
+)
 
 __all__ = ["PAGE_ITEMS", "Item", "Items", "View"]
 
@@ -51,13 +62,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One bubble. ``key`` is stable for ever; applying an item twice changes nothing."""
+    """One bubble. ``key`` is stable for ever; applying an item twice changes nothing.
+
+    ``file`` is what it carries, ``choices`` are the titles that can be tapped below it.
+    """
 
     key: str
     place: Place
     author: str
     text: str
     state: str
+    file: dict[str, object] | None = None
+    choices: tuple[str, ...] = ()
 
     @property
     def version(self) -> int:
@@ -72,6 +88,8 @@ class Item:
             "text": self.text,
             "state": self.state,
             "version": self.version,
+            **({"file": self.file} if self.file else {}),
+            **({"choices": self.choices} if self.choices else {}),
         }
 
 
@@ -148,6 +166,23 @@ class View:
             )
         return [row["external_id"] for row in rows]
 
+    async def file(self, outbound_id: UUID) -> Media | None:
+        """The file of a message that the visitor may see."""
+        async with self._reading() as transaction:
+            row = await transaction.fetch_one(
+                SQL["find_visitor_file"], self.account, self.conversation_id, outbound_id
+            )
+        if row is None:
+            return None
+        return Media(
+            id=MediaId(row["id"]),
+            kind=MediaKind(row["kind"]),
+            state=MediaState(row["state"]),
+            mime_type=row["mime_type"],
+            filename=row["filename"],
+            size_bytes=row["size_bytes"],
+        )
+
     def _reading(self) -> AbstractAsyncContextManager[Transaction]:
         return self.database.transaction("webchat", account=self.account)
 
@@ -178,9 +213,36 @@ class View:
             key=f"{row['direction']}:{name}",
             place=place,
             author=row["author"],
-            text=row["text"] or "",
+            text=_words(row),
             state=state,
+            file=_file(row),
+            choices=_choices(row["payload"]),
         )
+
+
+def _words(row: Row) -> str:
+    """The text itself; a file has its caption, and no words in brackets beside what is shown of it."""
+    payload = row["payload"]
+    return str(payload.get("caption", "") if "media" in payload else row["text"] or "")
+
+
+def _file(row: Row) -> dict[str, object] | None:
+    payload = row["payload"]
+    if "media" not in payload:
+        return None
+    return {
+        "id": row["id"],
+        "type": payload["type"],
+        "in_place": row["mime_type"] in SHOWN_IN_PLACE,
+        "filename": payload.get("filename"),
+        "size_bytes": row["size_bytes"],
+    }
+
+
+def _choices(payload: Mapping[str, Any]) -> tuple[str, ...]:
+    """The titles that can be tapped, in their order."""
+    rows = [row for section in payload.get("sections", ()) for row in section["rows"]]
+    return tuple(str(choice["title"]) for choice in (*payload.get("buttons", ()), *rows))
 
 
 def _timestamp(moment: datetime) -> str:

@@ -74,7 +74,7 @@ function isOwn(item) {
 // Links are only made of what the business wrote; every other character stays text.
 function fill(bubble, item) {
   if (isOwn(item)) {
-    bubble.textContent = item.text;
+    bubble.append(item.text);
     return;
   }
   let end = 0;
@@ -90,13 +90,67 @@ function fill(bubble, item) {
   bubble.append(item.text.slice(end));
 }
 
+// Shown in place only where the server says that a browser runs nothing of it.
+function drawFile(file) {
+  const address = `${base}/media/${file.id}`;
+  const name = file.filename ?? texts[file.type] ?? texts.document;
+  if (file.in_place && file.type === "image") {
+    const link = create("a", "picture");
+    const picture = create("img");
+    picture.alt = name;
+    picture.src = address;
+    picture.addEventListener("load", () => isFollowing && scrollToEnd());
+    link.append(picture);
+    return openElsewhere(link, address);
+  }
+  if (file.in_place && (file.type === "audio" || file.type === "video")) {
+    const player = create(file.type);
+    player.controls = true;
+    player.preload = "metadata";
+    player.src = address;
+    player.setAttribute("aria-label", name);
+    return player;
+  }
+  const link = create("a", "file", `📎 ${name}`);
+  if (file.size_bytes) link.append(create("span", "size", size(file.size_bytes)));
+  return openElsewhere(link, address);
+}
+
+function openElsewhere(link, address) {
+  link.href = address;
+  link.target = "_blank";
+  link.rel = "noopener";
+  return link;
+}
+
+function size(bytes) {
+  const [amount, unit] = bytes < 1_000_000 ? [bytes / 1000, "kilobyte"] : [bytes / 1_000_000, "megabyte"];
+  return new Intl.NumberFormat(language, { style: "unit", unit, maximumSignificantDigits: 2 }).format(amount);
+}
+
+function drawChoices(titles) {
+  const row = create("div", "choices");
+  for (const title of titles) {
+    const button = create("button", "choice", title);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      say(title);
+      textField.focus();
+    });
+    row.append(button);
+  }
+  return row;
+}
+
 function draw(item) {
   const element = create("li", isOwn(item) ? "message own" : "message");
   element.append(create("p", "author", isOwn(item) ? texts.you : texts[item.author]));
   const bubble = create("div", "bubble");
   bubble.dir = "auto";
+  if (item.file) bubble.append(drawFile(item.file));
   fill(bubble, item);
   element.append(bubble);
+  if (item.choices) element.append(drawChoices(item.choices));
   const meta = create("div", "meta");
   const stamp = create("time", "", time.format(new Date(item.at)));
   stamp.dateTime = item.at;
@@ -166,6 +220,7 @@ function dayElement(day) {
 function arrange() {
   const sorted = [...records.values()].sort((a, b) => (a.item.order < b.item.order ? -1 : 1));
   const wanted = [];
+  const lastOwn = sorted.findLastIndex(({ item }) => isOwn(item));
   sorted.forEach(({ item, element }, index) => {
     const previous = sorted[index - 1]?.item;
     const next = sorted[index + 1]?.item;
@@ -173,6 +228,8 @@ function arrange() {
     if (!previous || dayOf(previous.at).key !== day.key) wanted.push(dayElement(day));
     element.classList.toggle("first", !belongTogether(previous, item));
     element.classList.toggle("last", !belongTogether(item, next));
+    // What was asked before the visitor's latest word is answered.
+    element.classList.toggle("over", index < lastOwn);
     wanted.push(element);
   });
   const list = byId("messages");
@@ -276,11 +333,15 @@ function newId() {
 function submit() {
   const text = textField.value.trim();
   if (!text) return;
-  const message = { id: newId(), text, at: new Date().toISOString(), number: (queueNumber += 1) };
-  if (!putInOutbox(message)) drawBanner(texts.not_stored);
   textField.value = "";
   forget("draft");
   fitComposer();
+  say(text);
+}
+
+function say(text) {
+  const message = { id: newId(), text, at: new Date().toISOString(), number: (queueNumber += 1) };
+  if (!putInOutbox(message)) drawBanner(texts.not_stored);
   show([asItem(message)], { live: true });
   flush();
 }
