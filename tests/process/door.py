@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from itertools import count
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from uuid import uuid4  # noqa: TID251 - An id of the platform's.
 
 import httpx2
@@ -90,6 +90,13 @@ class Door:
     async def get(self, path: str, *, token: str | None = API_TOKEN, **query: str) -> httpx2.Response:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         return await self._http.get(path, params=query, headers=headers)
+
+    async def call(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any
+    ) -> httpx2.Response:
+        """Any call of the API as its automation; ``content`` is the client's ``json`` or ``content``."""
+        bearer = {"authorization": f"Bearer {API_TOKEN}"} | dict(headers or {})
+        return await self._http.request(method, path, headers=bearer, **content)
 
     async def read(self, path: str, **query: str) -> Json:
         answer = await self.get(f"/api/v1{path}", **query)
