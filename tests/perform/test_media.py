@@ -10,7 +10,7 @@ from onevoice.errors import MediaUnavailable
 from onevoice.flow.media.decide import LEASE_SECONDS, TRIES_MAX, media_key
 from onevoice.flow.media.perform import renew_downloads
 from onevoice.flow.proposal.decide import NOT_AVAILABLE, STILL_COMING
-from onevoice.vocabulary import MediaState
+from onevoice.vocabulary import AccountId, MediaState
 from tests.perform.stage import Stage
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(500)
@@ -162,7 +162,7 @@ async def test_a_store_that_is_away_is_tried_again(stage: Stage) -> None:
 
     row = await _media(stage)
     assert row["state"] == "stored"
-    key = media_key("default", row["id"])
+    key = media_key(AccountId("default"), row["id"])
     assert stage.files.files[key] == JPEG
 
 

@@ -7,14 +7,10 @@ import hmac
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
+from onevoice.flow.media.decide import media_path
 from onevoice.vocabulary import AccountId, MediaId
 
 LINK_SECONDS_MAX = 3600
-
-
-def media_path(media: MediaId) -> str:
-    """Where the API serves a file to whoever has a token."""
-    return f"/api/v1/media/{media}"
 
 
 def signed_media_path(

@@ -67,11 +67,6 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
     ]
     turns = runtime.settings.turns
     windows = [_window(runtime, arrival, first) for arrival, first in zip(arrivals, stored, strict=True)]
-    files = [
-        (ord, arrival.item, arrival.item.media)
-        for ord, arrival in enumerate(arrivals, start=1)
-        if arrival.item.media is not None
-    ]
     rows = await runtime.database.run(
         "receive",
         SQL["receive_messages"],
@@ -106,6 +101,21 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         runtime.settings.agent.suggest_to_operators,
         [window.seconds if window else None for window in windows],
         [window.rule if window else None for window in windows],
+        *_file_columns(runtime, arrivals),
+    )
+    _tell(runtime, arrivals, rows)
+    return [_received(arrival, row) for arrival, row in zip(arrivals, rows, strict=True)]
+
+
+def _file_columns(runtime: Runtime, arrivals: Sequence[Arrival]) -> list[list[object]]:
+    """The files among the arrivals, column by column; each begins with the place of its message."""
+    deadline = runtime.settings.turns.transcription_deadline_seconds
+    files = [
+        (ord, arrival.item, arrival.item.media)
+        for ord, arrival in enumerate(arrivals, start=1)
+        if arrival.item.media is not None
+    ]
+    return [
         [ord for ord, _, _ in files],
         [runtime.chance.new_id() for _ in files],
         [media.kind.value for _, _, media in files],
@@ -114,10 +124,8 @@ async def receive(runtime: Runtime, arrivals: Sequence[Arrival]) -> Sequence[Rec
         [media.sha256 for _, _, media in files],
         [media.filename for _, _, media in files],
         [runtime.transcriber is not None and media.kind is MediaKind.AUDIO for _, _, media in files],
-        [turns.transcription_deadline_seconds if awaits_media(item) else None for _, item, _ in files],
-    )
-    _tell(runtime, arrivals, rows)
-    return [_received(arrival, row) for arrival, row in zip(arrivals, rows, strict=True)]
+        [deadline if awaits_media(item) else None for _, item, _ in files],
+    ]
 
 
 def _window(runtime: Runtime, arrival: Arrival, first: Stored) -> Window | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from onevoice.errors import MediaUnavailable
 from onevoice.vocabulary import AccountId, MediaId, MediaState, TranscriptionState
@@ -36,9 +35,14 @@ class After:
     transcription: TranscriptionState | None = None
 
 
-def media_key(account: AccountId, media: MediaId | UUID) -> str:
+def media_key(account: AccountId, media: MediaId) -> str:
     """Where a file lies in the media store."""
     return f"{account}/{media}"
+
+
+def media_path(media: MediaId) -> str:
+    """Where the API serves a file to whoever has a token."""
+    return f"/api/v1/media/{media}"
 
 
 def decide_after(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from onevoice.flow.attachment.link import media_path
 from onevoice.flow.conversation.decide import Row
+from onevoice.flow.media.decide import media_path
 from onevoice.vocabulary import (
     BurstMessage,
     EffectState,

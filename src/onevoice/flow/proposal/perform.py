@@ -13,13 +13,13 @@ from uuid import UUID
 
 from onevoice.errors import AgentError, MediaUnavailable, MessageUnsendable, OnevoiceError
 from onevoice.flow.attachment.decide import Prepared
-from onevoice.flow.attachment.link import media_path, signed_media_path
+from onevoice.flow.attachment.link import signed_media_path
 from onevoice.flow.attachment.perform import prepare_proposal
 from onevoice.flow.conversation import ConversationKey
 from onevoice.flow.conversation.decide import Row
 from onevoice.flow.effect.gate import MISUSED, open_write_gate
 from onevoice.flow.gate.decide import CutShort, Failure
-from onevoice.flow.media.decide import media_key
+from onevoice.flow.media.decide import media_key, media_path
 from onevoice.flow.proposal.decide import (
     choose_images,
     describe_burst,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,11 +19,17 @@ TRIES_MAX: Final = 8
 _EXTENSIONS: Final = {
     "audio/aac": ".aac",
     "audio/amr": ".amr",
+    "audio/flac": ".flac",
     "audio/mp4": ".m4a",
     "audio/mpeg": ".mp3",
     "audio/ogg": ".ogg",
+    "audio/wav": ".wav",
     "audio/wave": ".wav",
+    "audio/webm": ".webm",
+    "audio/x-wav": ".wav",
+    "video/3gpp": ".3gp",
     "video/mp4": ".mp4",
+    "video/webm": ".webm",
 }
 
 
@@ -60,5 +65,5 @@ def counts_as_arrival(state: InboundState, amendment: Amendment) -> bool:
 
 def name_audio(mime_type: str) -> str:
     """A file name whose extension tells the format."""
-    extension = _EXTENSIONS.get(mime_type) or mimetypes.guess_extension(mime_type) or ".ogg"
-    return f"audio{extension}"
+    # What nobody recognises is most likely what WhatsApp's voice messages are.
+    return f"audio{_EXTENSIONS.get(mime_type, '.ogg')}"

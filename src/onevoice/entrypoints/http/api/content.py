@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from onevoice.flow.attachment.link import media_path
+from onevoice.flow.media.decide import media_path
 from onevoice.vocabulary import (
     Button,
     MediaId,
