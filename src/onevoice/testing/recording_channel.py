@@ -207,7 +207,10 @@ class RecordingChannel:
 
 def _payload(message: OutgoingMessage, file: Media | None) -> dict[str, object]:
     if message.template is not None:
-        return {"type": "template", "name": message.template.name, "language": message.template.language}
+        template = message.template
+        components = [dict(component) for component in template.components]
+        named = {"name": template.name, "language": template.language, "components": components}
+        return {"type": "template", **named}
     if message.reaction is not None:
         return {"type": "reaction", "message": message.reaction.message, "emoji": message.reaction.emoji}
     if message.media is not None and file is not None:

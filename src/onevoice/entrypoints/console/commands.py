@@ -10,10 +10,16 @@ from starlette.responses import RedirectResponse, Response
 from onevoice.entrypoints.console.desk import Notice, conversation_of, listing_query, show_desk
 from onevoice.entrypoints.console.refusal import Refusal
 from onevoice.entrypoints.console.services import ConsoleServices
-from onevoice.entrypoints.console.texts import TEXTS
+from onevoice.entrypoints.console.texts import TEXTS, unsendable_text
 from onevoice.entrypoints.console.visit import Part, Visit
 from onevoice.entrypoints.http.api.statements import SQL as API_SQL
-from onevoice.errors import CommandRefused, ConversationUnknown, EffectUnknown, OutboundUnknown
+from onevoice.errors import (
+    CommandRefused,
+    ConversationUnknown,
+    EffectUnknown,
+    MessageUnsendable,
+    OutboundUnknown,
+)
 from onevoice.vocabulary import ConversationId, OperatorId
 
 __all__ = ["conclude"]
@@ -50,6 +56,11 @@ async def conclude(
         raise Refusal(404, "outbound_unknown") from None
     except EffectUnknown:
         raise Refusal(404, "effect_unknown") from None
+    except MessageUnsendable as error:
+        notice = Notice(
+            code=error.code, text=unsendable_text(visit.language, error), status=422, written=written
+        )
+        return await show_desk(services, visit, request, conversation_id=conversation_id, notice=notice)
     except CommandRefused as refused:
         notice = await _notice(services, visit, refused, written)
         return await show_desk(services, visit, request, conversation_id=conversation_id, notice=notice)

@@ -26,8 +26,18 @@ from onevoice.entrypoints.console.visit import (
 from onevoice.entrypoints.http.origin import comes_from_own_page
 from onevoice.errors import DatabaseUnavailable, StatementInterrupted
 
-__all__ = ["Asked", "Posted", "answering", "check_origin", "own_path", "signed_in", "signed_in_form"]
+__all__ = [
+    "Asked",
+    "Posted",
+    "answering",
+    "check_origin",
+    "own_path",
+    "signed_in",
+    "signed_in_form",
+    "signed_in_upload",
+]
 
+CSRF_HEADER = "x-console-csrf"
 Handler = Callable[[Request], Awaitable[Response]]
 Asked = Callable[[ConsoleServices, Visit, Request], Awaitable[Response]]
 Posted = Callable[[ConsoleServices, Visit, Request, Form], Awaitable[Response]]
@@ -75,6 +85,21 @@ def signed_in_form(services: ConsoleServices, handler: Posted) -> Handler:
         if not visit.session.is_csrf_token(form.fields.get("csrf")):
             raise Refusal(403, "form_out_of_date")
         return await handler(services, visit, request, form)
+
+    return answering(services, answer)
+
+
+def signed_in_upload(services: ConsoleServices, handler: Asked) -> Handler:
+    """The same for a body that is a file: its token stands in a header, and the handler reads it piece by piece."""
+
+    async def answer(services: ConsoleServices, request: Request) -> Response:
+        check_origin(services, request)
+        visit = await _find_visit(services, request)
+        if visit is None:
+            return _to_sign_in(request)
+        if not visit.session.is_csrf_token(request.headers.get(CSRF_HEADER)):
+            raise Refusal(403, "form_out_of_date")
+        return await handler(services, visit, request)
 
     return answering(services, answer)
 

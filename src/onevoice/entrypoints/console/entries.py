@@ -12,6 +12,7 @@ from uuid import UUID
 from onevoice.entrypoints.console.texts import TEXTS
 from onevoice.entrypoints.console.times import Times
 from onevoice.entrypoints.console.words import OUTBOUND, REASONS, TURNS, word_of
+from onevoice.entrypoints.http.api.content import MediaFile
 from onevoice.entrypoints.http.api.schemas import (
     AuthorityItem,
     EffectItem,
@@ -22,6 +23,7 @@ from onevoice.entrypoints.http.api.schemas import (
     TriageItem,
     TurnItem,
 )
+from onevoice.entrypoints.http.files import SHOWN_IN_PLACE
 from onevoice.vocabulary import AuthorityState, InboundState, OutboundState, TurnState
 
 __all__ = ["Entry", "Reader", "describe_value"]
@@ -55,6 +57,25 @@ _ADOPTABLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    """A file of a bubble. ``element`` is what shows it: ``img``, ``audio``, ``video`` or ``link``."""
+
+    id: UUID
+    element: str
+    name: str
+
+
+def shown_file(media: MediaFile | None, *, name: str) -> ShownFile | None:
+    """How a file is shown: in place only what a browser does not run; ``name`` is for one without."""
+    if media is None:
+        return None
+    major = (media.mime_type or "").partition("/")[0]
+    element = {"image": "img", "audio": "audio", "video": "video"}.get(major, "link")
+    in_place = media.mime_type in SHOWN_IN_PLACE
+    return ShownFile(id=media.id, element=element if in_place else "link", name=media.filename or name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """``shape`` is ``bubble`` or ``line``. ``who`` is ``customer``, ``ai``, ``operator``, ``device``, ``system`` or
     ``note``; ``tone`` of the state as in the style sheet. ``actions`` name what a button may ask for."""
@@ -75,6 +96,7 @@ class Entry:
     actions: tuple[str, ...] = ()
     starts_day: str = ""
     facts: tuple[tuple[str, str], ...] = field(default=())
+    file: ShownFile | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +192,14 @@ class Reader:
             tone=_TONES[str(item.state)],
             outbound_id=item.id,
             actions=self._actions(item),
+            facts=self._choices(item),
+            file=shown_file(item.media, name=self.texts["file"]),
         )
+
+    def _choices(self, item: OutboundItem) -> tuple[tuple[str, str], ...]:
+        rows = [row.title for section in item.menu.sections for row in section.rows] if item.menu else []
+        titles = [*(button.title for button in item.buttons or ()), *rows]
+        return ((self.texts["choices"], " · ".join(titles)),) if titles else ()
 
     def _actions(self, item: OutboundItem) -> tuple[str, ...]:
         """Only what the step behind the button would allow as things stand."""
@@ -270,6 +299,7 @@ class Reader:
         outbound_id: UUID | None = None,
         actions: tuple[str, ...] = (),
         facts: tuple[tuple[str, str], ...] = (),
+        file: ShownFile | None = None,
     ) -> Entry:
         return Entry(
             id=name,
@@ -287,6 +317,7 @@ class Reader:
             outbound_id=outbound_id,
             actions=actions,
             facts=facts,
+            file=file,
         )
 
 

@@ -23,7 +23,7 @@ from onevoice.flow.operator.perform import (
     seal_operator_message,
     send_as_mine,
 )
-from onevoice.vocabulary import EffectId, OutboundId, OutgoingMessage
+from onevoice.vocabulary import EffectId, MediaId, OutboundId, OutgoingMedia, OutgoingMessage, Template
 
 __all__ = ["decide_effect", "decide_outbound", "keep_note", "send_message"]
 
@@ -34,6 +34,7 @@ async def send_message(services: ConsoleServices, visit: Visit, request: Request
     if key is None:
         raise Refusal(422, "form_unreadable")
     text = form.text("text") if "text" in form.fields else None
+    message = _written(form, text)
     suggestion = form.identity("suggestion")
     return await conclude(
         services,
@@ -43,13 +44,29 @@ async def send_message(services: ConsoleServices, visit: Visit, request: Request
             services.runtime,
             visit.key(conversation_of(request)),
             actor=visit.actor,
-            message=None if text is None else OutgoingMessage(text=text),
+            message=message,
             seen=form.line("seen") or None,
             idempotency_key=str(key),
             suggestion=suggestion,
         ),
         written=text or "",
     )
+
+
+def _written(form: Form, text: str | None) -> OutgoingMessage | None:
+    """A template by its button, else the text with the file that is attached to it."""
+    if form.line("as") == "template":
+        values = [line.strip() for line in form.text("template_values").split("\n") if line.strip()]
+        parameters = [{"type": "text", "text": value} for value in values]
+        body: tuple[dict[str, object], ...] = ({"type": "body", "parameters": parameters},) if values else ()
+        name, language = form.line("template"), form.line("template_language")
+        if not name or not language:
+            return OutgoingMessage()
+        return OutgoingMessage(template=Template(name=name, language=language, components=body))
+    media = form.identity("media")
+    if media is None:
+        return None if text is None else OutgoingMessage(text=text)
+    return OutgoingMessage(text=text or "", media=OutgoingMedia(id=MediaId(media)))
 
 
 async def keep_note(services: ConsoleServices, visit: Visit, request: Request, form: Form) -> Response:

@@ -19,6 +19,7 @@ _ASSETS = {
     "console.js": "text/javascript",
     "live.js": "text/javascript",
     "swap.js": "text/javascript",
+    "attach.js": "text/javascript",
     "console.css": "text/css",
     "thread.css": "text/css",
     "icon.svg": "image/svg+xml",
@@ -35,7 +36,7 @@ _SAFE_HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "same-o
 _PAGE_HEADERS = MappingProxyType({
     **_SAFE_HEADERS,
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "img-src 'self'; media-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",

@@ -14,7 +14,9 @@ from onevoice.entrypoints.console.doorway import (
     answering,
     signed_in,
     signed_in_form,
+    signed_in_upload,
 )
+from onevoice.entrypoints.console.files import hand_in_file, show_file
 from onevoice.entrypoints.console.live import stream_changes
 from onevoice.entrypoints.console.messages import decide_effect, decide_outbound, keep_note, send_message
 from onevoice.entrypoints.console.pages import asset_response
@@ -32,6 +34,7 @@ _PAGES: tuple[tuple[str, Asked], ...] = (
     (_CONVERSATION, show_conversation),
     (f"{_CONVERSATION}/force", ask_force),
     ("/console/events", stream_changes),
+    ("/console/media/{media}", show_file),
 )
 _FORMS: tuple[tuple[str, Posted], ...] = (
     ("/console/sign-out", sign_out),
@@ -52,6 +55,7 @@ def console_routes(services: ConsoleServices) -> list[Route]:
         Route("/console/assets/{name}", answering(services, _show_asset), methods=["GET"]),
         Route("/console/sign-in", answering(services, show_sign_in), methods=["GET"]),
         Route("/console/sign-in", answering(services, sign_in), methods=["POST"]),
+        Route("/console/media", signed_in_upload(services, hand_in_file), methods=["POST"]),
         *(Route(path, signed_in(services, handler), methods=["GET"]) for path, handler in _PAGES),
         *(Route(path, signed_in_form(services, handler), methods=["POST"]) for path, handler in _FORMS),
         Route("/console/{rest:path}", answering(services, _find_nothing)),

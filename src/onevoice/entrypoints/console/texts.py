@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from onevoice.entrypoints.http.webchat.texts import Language
+from onevoice.errors import MessageUnsendable
 
 __all__ = ["TEXTS"]
 
@@ -153,8 +154,8 @@ _PAIRS: dict[str, tuple[str, str]] = {
         "The AI is suspended and nobody holds this. Take over to write.",
     ),
     "window_closed": (
-        "A janela de resposta do canal fechou: a mensagem fica parada até o cliente escrever.",
-        "The channel's reply window is closed: a message will be parked until the customer writes.",
+        "A janela de resposta do canal fechou: só um modelo sai; outra mensagem espera o cliente escrever.",
+        "The channel's reply window is closed: only a template leaves; anything else waits for the customer.",
     ),
     "window_until": ("Janela de resposta até {time}", "Reply window until {time}"),
     "editing": ("Editando a sugestão da IA", "Editing the AI's suggestion"),
@@ -303,6 +304,40 @@ _PAIRS: dict[str, tuple[str, str]] = {
         "The database did not answer in time. Nothing was changed; try again.",
     ),
     "trouble": ("Algo não deu certo", "Something went wrong"),
+    # Files and templates
+    "attach": ("Anexar arquivo", "Attach a file"),
+    "attached": ("Arquivo anexado", "Attached file"),
+    "detach": ("Tirar o arquivo", "Take the file away"),
+    "file": ("arquivo", "file"),
+    "file_unknown": ("Esse arquivo não existe.", "There is no such file."),
+    "file_unavailable": (
+        "O armazenamento de arquivos não respondeu. Tente de novo.",
+        "The store of files did not answer. Try again.",
+    ),
+    "file_not_kept": (
+        "O arquivo não foi anexado. Tente de novo.",
+        "The file was not attached. Try again.",
+    ),
+    "choices": ("Opções", "Choices"),
+    "template": ("Enviar um modelo aprovado", "Send an approved template"),
+    "template_name": ("Nome do modelo", "Template's name"),
+    "template_language": ("Idioma", "Language"),
+    "template_values": ("Valores do texto, um por linha", "Values of its text, one a line"),
+    "template_send": ("Enviar modelo", "Send template"),
+    "unsendable": ("O canal não aceita. Nada foi enviado: {fault}.", "The channel cannot carry it: {fault}."),
+    "unsendable_file_too_large": (
+        "O arquivo é grande demais para este canal. Nada foi enviado.",
+        "The file is too large for this channel. Nothing was sent.",
+    ),
+    "unsendable_file_empty": ("O arquivo está vazio.", "The file is empty."),
+    "unsendable_not_supported": (
+        "Este canal não tem isto. Nada foi enviado.",
+        "This channel has no such thing. Nothing was sent.",
+    ),
+    "unsendable_media_unknown": (
+        "O arquivo não existe mais. Anexe de novo.",
+        "There is no such file any more. Attach it again.",
+    ),
     "not_sent": (
         "Não saiu: sem conexão com o servidor. Seu texto está guardado; envie de novo.",
         "Not sent: no connection to the server. Your text is kept; send it again.",
@@ -314,3 +349,9 @@ TEXTS: MappingProxyType[Language, MappingProxyType[str, str]] = MappingProxyType
     "pt": MappingProxyType({name: pair[0] for name, pair in _PAIRS.items()}),
     "en": MappingProxyType({name: pair[1] for name, pair in _PAIRS.items()}),
 })  # fmt: skip
+
+
+def unsendable_text(language: Language, error: MessageUnsendable) -> str:
+    """Why the channel cannot carry a message, in the operator's language where it is a common reason."""
+    texts = TEXTS[language]
+    return texts.get(f"unsendable_{error.code}", texts["unsendable"]).format(fault=error)

@@ -1,5 +1,6 @@
 // The console's page. Every answer is the server's own HTML; without this script links and forms work all the same.
 
+import { detach, listenForFiles } from "./attach.js";
 import { chime, listen } from "./live.js";
 import { parse, remember, swap } from "./swap.js";
 
@@ -163,14 +164,16 @@ function start() {
     if (form.dataset.busy) return;
     form.dataset.busy = "1";
     try {
-      await post(form);
+      await post(form, event.submitter);
     } finally {
       delete form.dataset.busy;
     }
   });
 
-  async function post(form) {
-    const body = new URLSearchParams(new FormData(form));
+  async function post(form, submitter) {
+    const body = new URLSearchParams(new FormData(form, submitter));
+    // A template goes alone: what is written and attached stays for later.
+    if (body.get("as") === "template") for (const name of ["text", "media"]) body.delete(name);
     const sent = body.get("text");
     asked += 1;
     let found;
@@ -189,6 +192,8 @@ function start() {
     const field = form.querySelector("textarea");
     // What was typed while it was on its way is the next message.
     if (field && field.value === sent) field.value = "";
+    detach(body.get("media"));
+    if (body.get("as") === "template") byId("template").open = false;
     apply(found.answer);
     if (form.id === "reply-form" || form.closest(".suggestion")) strip(["draft", "hide"]);
     keepDraft();
@@ -253,7 +258,11 @@ function start() {
     const sends = field.id === "reply" ? !event.shiftKey && !event.altKey : event.ctrlKey || event.metaKey;
     if (!sends) return;
     event.preventDefault();
-    if (field.value.trim()) field.form.requestSubmit();
+    const hasFile = field.id === "reply" && byId("media").value;
+    if (field.value.trim() || hasFile) {
+      field.required = !hasFile;
+      field.form.requestSubmit();
+    }
   });
 
   // ------------------------------------------------------------ scrolling
@@ -322,6 +331,7 @@ function start() {
 
   remember(document);
   restoreDraft();
+  listenForFiles({ base, say, texts });
   showSound();
   if (matchMedia("(max-width: 75rem)").matches) {
     const panel = byId("contact-panel");

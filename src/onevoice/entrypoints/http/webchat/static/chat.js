@@ -111,7 +111,7 @@ function drawFile(file) {
     player.setAttribute("aria-label", name);
     return player;
   }
-  const link = create("a", "file", `📎 ${name}`);
+  const link = create("a", "file", name);
   if (file.size_bytes) link.append(create("span", "size", size(file.size_bytes)));
   return openElsewhere(link, address);
 }
