@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any
 
 import pytest
@@ -11,10 +10,10 @@ import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests import proof
+from tests import proof, progress
 from tests.http.conftest import OWN_TOKEN, listening
+from tests.progress import IS_LONG
 
-IS_LONG = os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
 EXAMPLES = 200 if IS_LONG else 6
 # A feed answers until its reader leaves.
 ENDLESS = ("/api/v1/events",)
@@ -42,6 +41,7 @@ def _call_everything(url: str) -> int:
             nonlocal count
             answer = case.call(headers={"Authorization": f"Bearer {OWN_TOKEN}"}, timeout=20)
             count += 1
+            progress.tick("inputs")
             assert answer.status_code < 500, f"{case.method} {case.path}: {answer.status_code} {answer.text}"
 
         call()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,14 +12,14 @@ from httpx2 import ASGITransport, AsyncClient
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests import proof
+from tests import proof, progress
 from tests.fuzz.door import open_door
+from tests.progress import IS_LONG
 from tests.wire.whatsapp.wire import ROUTE, sign
 
 if TYPE_CHECKING:
     from onevoice.store.database import Database
 
-IS_LONG = os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
 BODIES_PER_CALL = 40
 CALLS = 50_100 if IS_LONG else 510
 
@@ -116,3 +115,4 @@ async def test_no_body_breaks_the_door(door: AsyncClient, bodies: list[bytes]) -
     for body, answer in zip(bodies, answers, strict=True):
         assert answer.status_code < 500, body
     proof.count(fuzz_inputs=len(bodies))
+    progress.tick("inputs", len(bodies))

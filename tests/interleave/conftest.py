@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.interleave.theatre import Theatre
 from tests.postgres import TestServer, run
+from tests.progress import IS_LONG
 
 
 @pytest.fixture(scope="session")
 def is_long() -> bool:
     """Whether this is ``make prove``."""
-    return os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
+    return IS_LONG
 
 
 @pytest.fixture(scope="session")

@@ -54,11 +54,15 @@ class StepClock:
 class Seat:
     """Where one actor stands: its pending gate, what it has observed, and how it ended."""
 
-    def __init__(self, name: str, *, level: int, clock: StepClock, is_free: bool = False) -> None:
+    def __init__(
+        self, name: str, *, level: int, clock: StepClock, is_free: bool = False, is_plain: bool = False
+    ) -> None:
+        """A free seat stops nowhere; a plain one, too, gets no answer but the ordinary one."""
         self.name = name
         self.level = level
         self.clock = clock
         self.is_free = is_free
+        self.is_plain = is_plain or is_free
         self.task: asyncio.Task[None] | None = None
         self.label = ""
         self.guard: Guard | None = None
@@ -67,6 +71,8 @@ class Seat:
         self.is_crashed = False
         self.is_over = False
         self.is_blocked = False
+        # Whether a transaction of its has ended since this was last asked: only then anything is durable or unlocked.
+        self.has_ended = False
         self.settled = asyncio.Event()
         self._gate: asyncio.Future[None] | None = None
         self._next_guard: Guard | None = None
@@ -174,7 +180,10 @@ class GatedDatabase(Database):
         seat = self.occupant()
         await seat.gate(name)
         run = super().run
-        rows = await seat.result(lambda: run(name, statement, *self.timed(args)))
+        try:
+            rows = await seat.result(lambda: run(name, statement, *self.timed(args)))
+        finally:
+            seat.has_ended = True
         # Committed on the server, not yet known to its caller: a place of its own to die at.
         await seat.gate(f"{name}: done", level=STATEMENT)
         return rows
@@ -191,9 +200,12 @@ class GatedDatabase(Database):
         if seat.known_results is not None:
             yield self.transaction_type(name, None)  # type: ignore[arg-type]  # Nothing reaches the server.
             return
-        async with open_() as transaction:
-            yield transaction
-            await seat.gate(f"{name}: commit", level=STATEMENT)
+        try:
+            async with open_() as transaction:
+                yield transaction
+                await seat.gate(f"{name}: commit", level=STATEMENT)
+        finally:
+            seat.has_ended = True
         await seat.gate(f"{name}: committed", level=STATEMENT)
 
     def backend_pid(self) -> int | None:

@@ -168,5 +168,20 @@ def _seized(rows: Rows) -> list[str]:
     return found
 
 
+def ambiguous_sends(rows: Rows) -> list[tuple[str, bool]]:
+    """Every attempt that ended without anybody knowing what the channel did, and whether that is plain to see.
+
+    It is when the channel's own word has come since, or when the message says by its reason that it is unknown.
+    """
+    messages = {message["id"]: message for message in rows["outbound"]}
+    found: list[tuple[str, bool]] = []
+    for attempt in rows["attempt"]:
+        if attempt["outcome"] in ("unknown", "expired"):
+            message = messages[attempt["outbound_id"]]
+            is_resolved = message["state"] in ("sent", "delivered", "read", "played") or bool(message["reason"])
+            found.append((f"attempt {attempt['attempt']} of {message['key']}", is_resolved))
+    return found
+
+
 def describe(violations: Sequence[str]) -> str:
     return "\n".join(f"  {violation}" for violation in violations)

@@ -102,7 +102,7 @@ class GatedChannel(RecordingChannel):
         if is_past(self._seat.clock, delivery.deadline):
             self._seat.observe("deadline passed")
             return NotSent(reason="deadline_passed")
-        name = "accepted" if self._seat.is_free else self._outcomes[self._seat_choice()]
+        name = "accepted" if self._seat.is_plain else self._outcomes[self._seat_choice()]
         self._world.mark(f"channel {name}")
         tell, is_seen = OUTCOMES[name]
         # Its own number would depend on who came first; the message's own id does not.
@@ -129,7 +129,7 @@ class GatedAgent:
 
     async def propose(self, context: TurnContext) -> Proposal:
         await self._seat.gate("agent: asked")
-        chosen = 0 if self._seat.is_free else self._world.choose(self._seat, "mood", len(self._moods))
+        chosen = 0 if self._seat.is_plain else self._world.choose(self._seat, "mood", len(self._moods))
         mood = self._moods[chosen]
         self._world.mark(f"agent {mood}")
         self._seat.observe(mood)
@@ -186,7 +186,7 @@ class GatedDecider:
         )
         self._world.record.triage_read.add(int(last.rsplit("m", 1)[-1]))
         await self._seat.gate("decider: asked")
-        chosen = 0 if self._seat.is_free else self._world.choose(self._seat, "decision", len(self._decisions))
+        chosen = 0 if self._seat.is_plain else self._world.choose(self._seat, "decision", len(self._decisions))
         self._seat.observe(self._decisions[chosen])
         self._world.mark(f"triage {self._decisions[chosen]}")
         return TriageDecision(self._decisions[chosen])

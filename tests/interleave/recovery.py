@@ -18,7 +18,19 @@ LOOKS_MAX = 60
 
 async def recover(world: World) -> bool:
     """Sweep, claim, triage and send with time moving on; ``False`` when there is no end to it."""
-    runtime = await world.house()
+    if not world.steps_recovery:
+        return await _until_nothing_is_due(world, await world.house())
+    ends: list[bool] = []
+
+    async def script(runtime: Runtime) -> None:
+        ends.append(await _until_nothing_is_due(world, runtime))
+
+    while not await world.play_after(script):
+        ends.clear()
+    return ends == [True]
+
+
+async def _until_nothing_is_due(world: World, runtime: Runtime) -> bool:
     for _ in range(LOOKS_MAX):
         due = await world.theatre.next_due(world.clock.instant)
         if due is None:
@@ -29,7 +41,7 @@ async def recover(world: World) -> bool:
 
 
 async def _look(world: World, runtime: Runtime) -> None:
-    before = await world.theatre.facts(world.clock.instant)
+    before = await world.theatre.facts(world.clock.instant, by_actor=True)
     if before["turn"]:
         for turn in await claim(runtime, limit=10):
             await settle(runtime, [prepare(runtime, turn, await ask(runtime, turn))])

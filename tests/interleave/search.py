@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random  # noqa: TID251  # Seeded walks, repeatable.
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from onevoice.errors import OnevoiceError
+from tests import progress
 from tests.interleave.choices import Choices, Pruned
-from tests.interleave.invariants import describe, judge
+from tests.interleave.invariants import Rows, ambiguous_sends, describe, judge
 from tests.interleave.memory import Memory
 from tests.interleave.recovery import recover
 from tests.interleave.theatre import Theatre
@@ -45,14 +46,20 @@ class Failure:
 
 @dataclass(slots=True)
 class Found:
-    """What a search has seen. ``is_exhausted``: there was nothing left to try."""
+    """What a search has seen. ``is_exhausted``: there was nothing left to try.
+
+    ``runs`` counts all, ``schedules`` those that differ: random walks may go the same way twice.
+    """
 
     runs: int = 0
+    schedules: int = 0
     pruned: int = 0
     states: set[object] = field(default_factory=set[object])
     endings: set[str] = field(default_factory=set[str])
     judged: set[object] = field(default_factory=set[object])
     marks: Counter[str] = field(default_factory=Counter[str])
+    ambiguous: int = 0
+    resolved: int = 0
     failures: list[Failure] = field(default_factory=list[Failure])
     is_exhausted: bool = False
 
@@ -64,10 +71,11 @@ async def run_once(
     *,
     found: Found,
     prunes: bool,
-    crash_at: int | None = None,
+    crash_at: Collection[int] = (),
+    steps_recovery: bool = False,
     memory: Memory | None = None,
 ) -> World:
-    """One schedule from an empty database to its verdict."""
+    """One schedule from an empty database to its verdict; ``crash_at`` are the steps before which their actor dies."""
     world = World(
         theatre,
         cast,
@@ -75,9 +83,11 @@ async def run_once(
         seen_states=found.states if prunes else None,
         marks=found.marks,
         crash_at=crash_at,
+        steps_recovery=steps_recovery,
         memory=memory,
     )
     found.runs += 1
+    progress.tick("schedules")
     try:
         await world.play()
         await _judge(world, found)
@@ -101,7 +111,7 @@ async def _judge(world: World, found: Found) -> None:
     digest, broken, _ = await world.theatre.look(world.clock.instant)
     world.faults += [rule for rule in broken if rule not in world.faults]
     ending = (digest, world.clock.instant, world.record.describe())
-    if ending in found.judged:
+    if ending in found.judged and not world.steps_recovery:
         return
     found.judged.add(ending)
     try:
@@ -113,6 +123,15 @@ async def _judge(world: World, found: Found) -> None:
     world.faults += judge(rows, world.record, recovered=recovered)
     world.faults += await world.theatre.violations()
     found.endings.add(digest)
+    for attempt, is_resolved in ambiguous_sends(rows):
+        found.ambiguous += 1
+        found.resolved += is_resolved
+        if not is_resolved:
+            world.faults.append(f"I3: nobody knows what became of {attempt}, and nothing says so")
+    _note_what_happened(found, rows)
+
+
+def _note_what_happened(found: Found, rows: Rows) -> None:
     for turn in rows["turn"]:
         found.marks[f"turn {turn['state']}: {turn['reason']}"] += 1
     for message in rows["outbound"]:
@@ -137,6 +156,7 @@ async def explore(
     while prefix is not None and found.runs < runs_max:
         choices = Choices(given=prefix)
         await run_once(theatre, cast, choices, found=found, prunes=prunes, memory=memory)
+        found.schedules += 1
         if found.failures and stops_at_failure:
             return found
         prefix = choices.next_prefix()
@@ -148,12 +168,14 @@ async def wander(
     theatre: Theatre, cast: Cast, *, runs: int, seed: int, stops_at_failure: bool = True
 ) -> Found:
     """Random walks; the same seed walks the same way."""
-    found, memories = Found(), (Memory(), Memory())
+    found, memories, walked = Found(), (Memory(), Memory()), set[tuple[int, ...]]()
     for number in range(runs):
         choices = Choices(luck=random.Random(f"{seed}:{number}"))  # noqa: S311  # Repeatable, not secret.
         # Half of them kill nobody: a walk that may kill at every step seldom gets far.
         walker = cast if number % 2 else replace(cast, crashes_max=0)
         await run_once(theatre, walker, choices, found=found, prunes=False, memory=memories[number % 2])
+        walked.add((number % 2, *choices.made))
+        found.schedules = len(walked)
         if found.failures and stops_at_failure:
             break
     return found

@@ -42,7 +42,12 @@ HAPPENED: dict[str, tuple[str, ...]] = {
 
 
 def count(found: Found) -> None:
-    proof.count(schedules=found.runs, states=len(found.states))
+    proof.count(
+        schedules=found.schedules,
+        states=len(found.states),
+        ambiguous=found.ambiguous,
+        ambiguous_resolved=found.resolved,
+    )
     proof.note("happened", {mark: "yes" for mark in found.marks})
 
 

@@ -85,7 +85,9 @@ STORIES: tuple[Cast, ...] = (
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-async def test_killed_anywhere_another_process_carries_on(theatre: Theatre, story: Cast) -> None:
+async def test_killed_anywhere_another_process_carries_on(
+    theatre: Theatre, story: Cast, *, is_long: bool
+) -> None:
     """Every statement, commit and call is a place to die at; afterwards I1 to I7 hold and nothing is left undone."""
     cast = replace(story, level=STATEMENT)
     found, memory = Found(), Memory()
@@ -94,8 +96,37 @@ async def test_killed_anywhere_another_process_carries_on(theatre: Theatre, stor
     points = undisturbed.step_count
 
     for crash_at in range(points):
-        await run_once(theatre, cast, Choices(), found=found, prunes=False, crash_at=crash_at, memory=memory)
+        await run_once(theatre, cast, Choices(), found=found, prunes=False, crash_at=(crash_at,), memory=memory)
         assert not found.failures, f"killed at point {crash_at} of {points}: {found.failures[0]}"
 
-    proof.count(crash_points=points, schedules=points)
     assert found.marks["crash"] == points
+    proof.count(
+        crash_points=points, schedules=points, ambiguous=found.ambiguous, ambiguous_resolved=found.resolved
+    )
+    if is_long:
+        await _kill_twice(theatre, cast, points, memory)
+
+
+async def _kill_twice(theatre: Theatre, cast: Cast, points: int, memory: Memory) -> None:
+    """Whoever carries on dies as well: at each step that is left after each first death, recovery's own included."""
+    for first in range(points):
+        found = Found()
+        steps = await _kill_at(theatre, cast, (first,), found, memory)
+        for second in range(first + 1, steps):
+            await _kill_at(theatre, cast, (first, second), found, memory)
+        pairs = max(0, steps - first - 1)
+        assert found.marks["crash"] == 1 + 2 * pairs
+        proof.count(
+            crash_pairs=pairs, schedules=pairs, ambiguous=found.ambiguous, ambiguous_resolved=found.resolved
+        )
+
+
+async def _kill_at(
+    theatre: Theatre, cast: Cast, crash_at: tuple[int, ...], found: Found, memory: Memory
+) -> int:
+    """Returns how many steps there were in all."""
+    world = await run_once(
+        theatre, cast, Choices(), found=found, prunes=False, crash_at=crash_at, steps_recovery=True, memory=memory
+    )
+    assert not found.failures, f"killed at points {crash_at}: {found.failures[0]}"
+    return world.step_count

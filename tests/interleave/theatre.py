@@ -56,6 +56,7 @@ _SNAPSHOT = "select jsonb_build_object({})::text".format(
 )
 _LOOK_AND_KEEP = HASH_AND_RULES.rstrip() + f", ({_SNAPSHOT}) as snapshot\n"
 _VACUUM_EVERY = 25
+LOOKS_MAX = 20_000
 
 
 class Theatre:
@@ -122,8 +123,8 @@ class Theatre:
             raise AssertionError("the digest has no row")
         return row["digest"], row["broken"] or [], row["snapshot"] if keeps else ""
 
-    async def facts(self, now: object) -> dict[str, Any]:
-        row = await self._observer.fetchrow(FACTS, now)
+    async def facts(self, now: object, *, by_actor: bool = False) -> dict[str, Any]:
+        row = await (self._witness if by_actor else self._observer).fetchrow(FACTS, now)
         return dict(row) if row is not None else {}
 
     async def rows(self) -> dict[str, list[Any]]:
@@ -135,7 +136,7 @@ class Theatre:
         return await find_violations(self._witness)
 
     async def next_due(self, now: object) -> Any:
-        return await self._observer.fetchval(NEXT_DUE, now)
+        return await self._witness.fetchval(NEXT_DUE, now)
 
     async def is_blocked(self, seat: Seat) -> bool:
         """Whether the seat's statement waits for another transaction's lock."""
@@ -149,8 +150,16 @@ class Theatre:
         database = self._databases.pop(seat.name)
         pid = database.backend_pid()
         if pid is not None:
-            await self._observer.fetchval("select pg_terminate_backend($1, 5000)", pid)
+            await self._end_backend(pid)
         self._dead.append(database)
+
+    async def _end_backend(self, pid: int) -> None:
+        # The server's own wait looks every tenth of a second only, which would be most of a schedule.
+        await self._observer.fetchval("select pg_terminate_backend($1)", pid)
+        for _ in range(LOOKS_MAX):
+            if not await self._observer.fetchval("select exists (select from pg_stat_get_activity($1))", pid):
+                return
+        raise AssertionError(f"the server process {pid} does not end")
 
     @property
     def _dead(self) -> list[GatedDatabase]:

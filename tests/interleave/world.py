@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -27,6 +27,7 @@ from tests.interleave.ports import GatedAgent, GatedChannel, GatedDecider, Recor
 from tests.interleave.theatre import Theatre
 
 STEP_SECONDS_MAX = 20.0
+PATIENCE_SECONDS = 0.002
 KEY = ConversationKey(
     AccountId("default"), derive_conversation_id(AccountId("default"), ChannelName("loja"), "ana")
 )
@@ -89,7 +90,8 @@ class World:
         *,
         seen_states: set[object] | None = None,
         marks: Counter[str] | None = None,
-        crash_at: int | None = None,
+        crash_at: Collection[int] = (),
+        steps_recovery: bool = False,
         memory: Memory | None = None,
     ) -> None:
         self.theatre = theatre
@@ -105,6 +107,7 @@ class World:
         self._seen_states = seen_states
         self._marks = marks if marks is not None else Counter[str]()
         self._crash_at = crash_at
+        self.steps_recovery = steps_recovery
         self._seats: list[tuple[Actor, Seat]] = []
         self._last: Seat | None = None
         self._preemptions = 0
@@ -117,6 +120,7 @@ class World:
         self._house: Seat | None = None
         self._digest = ""
         self._may_have_changed = True
+        self._may_be_free = False
 
     @property
     def is_known(self) -> bool:
@@ -208,6 +212,25 @@ class World:
             self._seats.append((actor, seat))
             await seat.settled.wait()
 
+    async def play_after(self, script: Callable[[Runtime], Awaitable[None]]) -> bool:
+        """One more process once all is over, stopped at its steps as well; ``False`` when it was killed at one."""
+        seat = Seat("recovery", level=self.cast.level, clock=self.clock, is_plain=True)
+        runtime = self.runtime(seat, await self.theatre.seat(seat))
+        seat.task = asyncio.create_task(_run(script, runtime), name=seat.name)
+        seat.task.add_done_callback(seat.note_end)
+        try:
+            await seat.settled.wait()
+            while not seat.is_done:
+                self.step_count += 1
+                if self.step_count - 1 in self._crash_at:
+                    await self._crash(seat)
+                    return False
+                await self._take_turn(seat)
+        finally:
+            await seat.end()
+            await self.theatre.bury()
+        return True
+
     async def _act(self, actor: Actor, runtime: Runtime, seat: Seat) -> None:
         await actor.script(self, runtime, seat)
 
@@ -215,10 +238,11 @@ class World:
         """Whether anybody could do anything."""
         if self._moment is not None and self.step_count == self._moment.step_count:
             await self._go_live(self._moment)
-        await self._look_at_blocked()
+        if self._may_be_free:
+            await self._look_at_blocked()
         ready = await self._ready()
         if not ready:
-            return any(seat.is_blocked for _, seat in self._seats)
+            return await self._await_blocked()
         options = [(seat, False) for _, seat in ready]
         bound = self.cast.preemptions_max
         if bound is not None and self._preemptions >= bound and ready[0][1] is self._last:
@@ -228,7 +252,7 @@ class World:
         await self._remember(len(options))
         seat, dies = options[self.choices.choose(len(options))]
         self.step_count += 1
-        if dies or self.step_count - 1 == self._crash_at:
+        if dies or self.step_count - 1 in self._crash_at:
             await self._crash(seat)
             return True
         if ready[0][1] is self._last and seat is not self._last:
@@ -329,15 +353,18 @@ class World:
     async def _take_turn(self, seat: Seat) -> None:
         self._last = seat
         label, seat.last_seen = seat.label, ""
-        # Inside a transaction nothing becomes durable before its commit; a statement of its own has no colon.
-        if self.cast.level == TRANSACTION or ": " not in label or label.endswith(": commit"):
-            self._may_have_changed = True
         seat.release()
         await self._until_settled(seat)
+        self._note_ended(seat)
         self.trace.append(
             Step(actor=seat.name, did=label, saw="(waits)" if seat.is_blocked else seat.last_seen)
         )
         self._note_error(seat)
+
+    def _note_ended(self, seat: Seat) -> None:
+        """Inside a transaction nothing becomes durable and no lock is let go of before its end."""
+        if seat.has_ended:
+            seat.has_ended, self._may_have_changed, self._may_be_free = False, True, True
 
     def _note_error(self, seat: Seat) -> None:
         if seat.task is None or not seat.is_done or seat.task.cancelled():
@@ -352,10 +379,9 @@ class World:
             async with asyncio.timeout(STEP_SECONDS_MAX):
                 await seat.settled.wait()
             return
-        patience = 0.002
-        for _ in range(int(STEP_SECONDS_MAX / patience)):
+        for _ in range(int(STEP_SECONDS_MAX / PATIENCE_SECONDS)):
             try:
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     await seat.settled.wait()
             except TimeoutError:
                 if await self.theatre.is_blocked(seat):
@@ -366,19 +392,36 @@ class World:
         raise AssertionError(f"{seat.name} neither goes on nor waits for anybody at {seat.label}")
 
     async def _look_at_blocked(self) -> None:
+        """Who waited for a lock goes on by itself as soon as its holder's transaction is over."""
+        self._may_be_free = False
         for _, seat in self._seats:
-            if seat.is_blocked:
-                self._may_have_changed = True
-                await self._until_settled(seat)
-                self._note_error(seat)
+            if seat.is_blocked and not await self.theatre.is_blocked(seat):
+                await self._until_blocked_goes_on(seat)
+
+    async def _await_blocked(self) -> bool:
+        """Nobody can be let go on: whoever waits for a lock gets it, or the server ends a deadlock."""
+        blocked = [seat for _, seat in self._seats if seat.is_blocked]
+        for seat in blocked:
+            await self._until_blocked_goes_on(seat)
+        return bool(blocked)
+
+    async def _until_blocked_goes_on(self, seat: Seat) -> None:
+        await self._until_settled(seat)
+        self._note_ended(seat)
+        self._note_error(seat)
 
     async def _crash(self, seat: Seat) -> None:
         self._crashes += 1
         self.mark("crash")
         self.trace.append(Step(actor=seat.name, did=f"CRASHES before {seat.label}", saw=""))
         seat.is_crashed = True
+        self._may_be_free = True
         if self.cast.level != TRANSACTION:
             await self.theatre.kill(seat)
+
+
+async def _run(script: Callable[[Runtime], Awaitable[None]], runtime: Runtime) -> None:
+    await script(runtime)
 
 
 def _is_open(seat: Seat, facts: Facts) -> bool:

@@ -12,16 +12,19 @@ import random  # noqa: TID251  # Seeded, repeatable.
 import signal
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import httpx2
 
-from onevoice.testing import LoopbackGraph
+from onevoice.testing import GraphRequest, LoopbackGraph
+from onevoice.testing.graph_server import Accept, BreakOff, DropRead, Refuse, Slow
+from tests import progress
 from tests.invariants import Seen, find_violations
 from tests.process.door import Door
-from tests.process.server import API_TOKEN, Server, configure, eventually, pause
+from tests.process.server import API_TOKEN, Server, configure, eventually, now_seconds, pause
 from tests.process.test_database_away import PrivateServer
 
 if TYPE_CHECKING:
@@ -33,6 +36,31 @@ SECTIONS = {
     "agent": {"use": "builtin:echo"},
 }
 QUIET_SECONDS_MAX = 90.0
+# Longer than a lease, shorter than a send's deadline and its quarantine together: what a takeover rests on holds.
+CLOCK_JUMP_SECONDS = 1.9
+TAKEN_SHARE = 0.3
+TOLD_SHARE = 0.7
+
+# Statements ask for the time without naming a schema, so that a schema named before the server's own may answer.
+_OWN_CLOCK = """
+create schema skew;
+create table skew.shift (seconds float8 not null);
+insert into skew.shift values (0);
+create function skew.clock_timestamp() returns timestamptz language sql volatile
+    as 'select pg_catalog.clock_timestamp() + make_interval(secs => seconds) from skew.shift';
+grant usage on schema skew to public;
+grant select on skew.shift to public;
+"""
+
+# Every send of which nobody knew for a while whether it had been taken, and what became of it.
+_AMBIGUOUS = """
+select o.id, o.state, o.reason, a.attempt, a.outcome
+from outbound_message o
+join attempt a on a.account_id = o.account_id and a.outbound_id = o.id
+where a.outcome is null or a.outcome in ('unknown', 'expired') or exists (
+    select from journal j
+    where j.account_id = o.account_id and j.subject_id = o.id and j.kind = 'outbound' and j.state = 'uncertain')
+"""
 
 _LEFT = """
 select (select count(*) from inbound_message m
@@ -63,6 +91,8 @@ class Outcome:
     duplicates: list[str]
     ai_after_takeover: list[str]
     violations: list[str]
+    ambiguous: int
+    unresolved: list[str]
 
 
 class Battle:
@@ -75,7 +105,8 @@ class Battle:
         self._servers: list[Server] = []
         self._doors: list[Door] = []
         self._launched = 0
-        self._is_over = False
+        self._ids = count(1)
+        self._is_calm = asyncio.Event()
 
     async def start(self, *, servers: int) -> None:
         configure(
@@ -85,6 +116,16 @@ class Battle:
         )
         for place in range(servers):
             await self._serve(place)
+        connection = await asyncpg.connect(self._postgres.dsn)
+        try:
+            await connection.execute(_OWN_CLOCK)
+            database = await connection.fetchval("select current_database()")
+            await connection.execute(
+                f'alter database "{database}" set search_path = skew, pg_catalog, public'
+            )
+        finally:
+            await connection.close()
+        await self.cut_backends(counts=False)
 
     async def _serve(self, place: int) -> None:
         self._launched += 1
@@ -111,6 +152,7 @@ class Battle:
                 async with asyncio.timeout(4.0):
                     if await door.deliver(item) == 200:
                         self.tally.promised[text] = contact
+                        progress.tick("messages")
                         return
             self.tally.refused += 1
             await pause(0.1)
@@ -133,29 +175,78 @@ class Battle:
             await pause(0.1)
 
     async def customers(self, contacts: list[str], *, messages: int) -> None:
-        async def one(contact: str) -> None:
-            for number in range(messages):
-                await self.write(contact, number)
-                await pause(self._luck.uniform(0.05, 1.5))
-            if self._luck.random() < 0.3:
-                await self.take(contact)
+        """All write at once, at least so many messages each, and go on until the faults have ended."""
 
-        await asyncio.gather(*(one(contact) for contact in contacts))
-        self._is_over = True
+        async def one(contact: str) -> None:
+            takes_after = self._luck.randrange(messages) if self._luck.random() < TAKEN_SHARE else None
+            number = 0
+            while number < messages or not self._is_calm.is_set():
+                await self.write(contact, next(self._ids))
+                if number == takes_after:
+                    await self.take(contact)
+                number += 1
+                await pause(self._luck.uniform(0.05, 4.0))
+
+        self._is_calm.clear()
+        async with asyncio.TaskGroup() as group:
+            for contact in contacts:
+                group.create_task(one(contact))
+
+    def calm_down(self) -> None:
+        """No more faults: customers end what they have to say."""
+        self._is_calm.set()
+
+    def misbehave(self, answers: int) -> None:
+        """The next answers of the channel: some refused, slow, cut off in the middle, or lost with or without effect."""
+        kinds = (
+            Accept(), Accept(), Refuse(code=131026), Refuse(code=131000, http_status=500), Slow(seconds=0.5),
+            DropRead(accepted=True), DropRead(accepted=False), BreakOff(),
+        )  # fmt: skip
+        self._graph.script(None, *(self._luck.choice(kinds) for _ in range(answers)))
+
+    async def platform(self) -> None:
+        """The channel's own word, late, about most of what it took: how an unknown outcome becomes a known one."""
+        told = 0
+        while True:
+            for message in self._graph.messages[told:]:
+                told += 1
+                if self._luck.random() < TOLD_SHARE:
+                    await self._report(message)
+            await pause(0.2)
+
+    async def _report(self, message: GraphRequest) -> None:
+        item = {
+            "id": message.external_id,
+            "status": "delivered",
+            "timestamp": str(now_seconds()),
+            "recipient_id": message.address,
+            "biz_opaque_callback_data": message.correlation_id,
+        }
+        for _ in range(40):
+            door = self._luck.choice(self._doors)
+            with contextlib.suppress(httpx2.HTTPError, RuntimeError, TimeoutError):
+                async with asyncio.timeout(4.0):
+                    if await door.deliver(statuses=[item]) == 200:
+                        return
+            await pause(0.1)
 
     # ------------------------------------------------------------------ faults
+
+    def _count(self, fault: str) -> None:
+        self.tally.faults[fault] += 1
+        progress.tick("faults")
 
     async def kill(self) -> None:
         """SIGKILL to one server, and a new one in its place."""
         place = self._luck.randrange(len(self._servers))
         await self._servers[place].killed()
-        self.tally.faults["SIGKILL"] += 1
+        self._count("SIGKILL")
         await self._serve(place)
 
     async def kill_all(self) -> None:
         for server in self._servers:
             server.kill()
-            self.tally.faults["SIGKILL"] += 1
+            self._count("SIGKILL")
         for server in self._servers:
             await server.ended()
         await asyncio.gather(*(self._serve(place) for place in range(len(self._servers))))
@@ -166,9 +257,9 @@ class Battle:
         process.send_signal(signal.SIGSTOP)
         await pause(self._luck.uniform(0.5, 3.5))
         process.send_signal(signal.SIGCONT)
-        self.tally.faults["SIGSTOP"] += 1
+        self._count("SIGSTOP")
 
-    async def cut_backends(self) -> None:
+    async def cut_backends(self, *, counts: bool = True) -> None:
         connection = await asyncpg.connect(self._postgres.dsn)
         try:
             await connection.execute(
@@ -176,13 +267,24 @@ class Battle:
             )
         finally:
             await connection.close()
-        self.tally.faults["backends killed"] += 1
+        if counts:
+            self._count("backends killed")
+
+    async def jump(self) -> None:
+        """The database's clock goes forth or back at once, by more than a lease."""
+        connection = await asyncpg.connect(self._postgres.dsn)
+        try:
+            shift = self._luck.choice((CLOCK_JUMP_SECONDS, -CLOCK_JUMP_SECONDS))
+            await connection.execute("update skew.shift set seconds = seconds + $1", shift)
+        finally:
+            await connection.close()
+        self._count("clock jump")
 
     async def restart_postgres(self) -> None:
         await asyncio.to_thread(self._postgres.break_off)
         await pause(self._luck.uniform(0.0, 1.0))
         await asyncio.to_thread(self._postgres.bring_back)
-        self.tally.faults["PostgreSQL restart"] += 1
+        self._count("PostgreSQL restart")
 
     # ------------------------------------------------------------------ afterwards
 
@@ -228,12 +330,15 @@ class Battle:
             if message.at > self.tally.takeovers.get(message.address, float("inf"))
         ]
         keys = await self._keys(connection)
+        ambiguous = await connection.fetch(_AMBIGUOUS)
         return Outcome(
             messages=len(self.tally.promised) + len(self._graph.messages),
             lost=lost,
             duplicates=[text for text, count in seen.items() if count > 1],
             ai_after_takeover=late,
             violations=await find_violations(connection, seen=keys),
+            ambiguous=len(ambiguous),
+            unresolved=[f"{row['id']}.{row['attempt']}: {row['state']}" for row in ambiguous if not _is_resolved(row)],
         )
 
     async def _keys(self, connection: Connection) -> list[Seen]:
@@ -256,7 +361,9 @@ class Battle:
                 server.process.kill()
             server.process.wait()
 
-    @property
-    def is_over(self) -> bool:
-        """Whether every customer has written all they wanted."""
-        return self._is_over
+
+def _is_resolved(row: asyncpg.Record) -> bool:
+    """By the channel's own word, or given up with its reason for somebody to see; never silently."""
+    if row["outcome"] is None:
+        return False
+    return row["state"] in ("sent", "delivered", "read") or bool(row["reason"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -15,9 +13,9 @@ import pytest
 from onevoice.testing import LoopbackGraph
 from tests import proof
 from tests.process.test_database_away import PrivateServer
+from tests.progress import IS_LONG
 from tests.prove.battle import Battle
 
-IS_LONG = os.environ.get("ONEVOICE_PROVE") == "1"  # noqa: TID251  # Chooses the proof's length, no setting.
 ROUNDS = 60 if IS_LONG else 1
 CONTACTS = 400 if IS_LONG else 30
 MESSAGES = 3 if not IS_LONG else 5
@@ -43,17 +41,21 @@ async def battle(postgres: PrivateServer, tmp_path: Path) -> AsyncIterator[Battl
 
 
 async def _round(battle: Battle, number: int) -> None:
-    """Twenty-one kills, five freezes, two database restarts and two cuts, while customers write."""
+    """Twenty-one kills, five freezes, two database restarts, two cuts and two clock jumps, while customers write."""
     contacts = [f"55119{number:04}{contact:05}" for contact in range(CONTACTS)]
     writing = asyncio.create_task(battle.customers(contacts, messages=MESSAGES))
     plan = [
         battle.kill_all, battle.freeze, battle.kill_all, battle.cut_backends, battle.freeze, battle.kill_all,
-        battle.restart_postgres, battle.kill_all, battle.freeze, battle.kill_all, battle.cut_backends, battle.freeze,
-        battle.kill_all, battle.restart_postgres, battle.freeze, battle.kill_all,
+        battle.restart_postgres, battle.jump, battle.kill_all, battle.freeze, battle.kill_all, battle.cut_backends,
+        battle.freeze, battle.kill_all, battle.jump, battle.restart_postgres, battle.freeze, battle.kill_all,
     ]  # fmt: skip
-    for fault in plan:
-        await fault()
-    await writing
+    try:
+        for fault in plan:
+            battle.misbehave(CONTACTS // 3)
+            await fault()
+    finally:
+        battle.calm_down()
+        await writing
 
 
 @pytest.mark.slow
@@ -61,12 +63,12 @@ async def _round(battle: Battle, number: int) -> None:
 async def test_nothing_is_lost_nothing_comes_twice_and_nobody_talks_over_a_human(battle: Battle) -> None:
     """Judged by what the channel took: lost 0, definite duplicates 0, AI after a confirmed takeover 0."""
     await battle.start(servers=SERVERS)
+    platform = asyncio.create_task(battle.platform())
     for number in range(ROUNDS):
         await _round(battle, number)
-        if IS_LONG:
-            done = "#" * (40 * (number + 1) // ROUNDS)
-            sys.stderr.write(f"\rfaults [{done:40}] {sum(battle.tally.faults.values())}")
     await battle.until_quiet()
+    platform.cancel()
+    await asyncio.wait([platform])
     outcome = await battle.judge()
     proof.count(
         process_faults=sum(battle.tally.faults.values()),
@@ -74,6 +76,8 @@ async def test_nothing_is_lost_nothing_comes_twice_and_nobody_talks_over_a_human
         lost=len(outcome.lost),
         duplicates=len(outcome.duplicates),
         ai_after_takeover=len(outcome.ai_after_takeover),
+        ambiguous=outcome.ambiguous,
+        ambiguous_resolved=outcome.ambiguous - len(outcome.unresolved),
     )
     proof.note("faults", {name: str(count) for name, count in battle.tally.faults.items()})
 
@@ -81,6 +85,9 @@ async def test_nothing_is_lost_nothing_comes_twice_and_nobody_talks_over_a_human
     assert outcome.duplicates == []
     assert outcome.ai_after_takeover == []
     assert outcome.violations == []
+    assert outcome.unresolved == []
+    assert outcome.ambiguous >= 5 * ROUNDS
+    assert len(battle.tally.takeovers) >= 3 * ROUNDS
     assert battle.tally.faults["SIGKILL"] >= 20 * ROUNDS
     assert battle.tally.faults["SIGSTOP"] >= 5 * ROUNDS
     assert battle.tally.faults["PostgreSQL restart"] >= 2 * ROUNDS
