@@ -46,12 +46,26 @@ async def test_what_another_holds_is_theirs_to_act_in(
     """Another operator neither releases nor discards there; an admin may."""
     conversation = await own.conversation()
     await done(as_ana, conversation, "take")
-    first, second = [await own.outbound(conversation, state="parked") for _ in range(2)]
+    first, second = [await own.outbound(conversation, state="parked", author="operator") for _ in range(2)]
 
     for command in ("release", "discard"):
         conflict(await as_rui.post(f"/api/v1/outbound/{first}/{command}"), "not_owner", ana)
     assert (await as_ana.post(f"/api/v1/outbound/{first}/discard")).status_code == 200
     assert (await client.post(f"/api/v1/outbound/{second}/release")).status_code == 200
+
+
+@pytest.mark.parametrize("author", ["ai", "system"])
+async def test_a_parked_reply_is_not_released_over_a_human(
+    as_ana: AsyncClient, own: Rows, author: str
+) -> None:
+    """Nor by the human who has the conversation: they say it as their own (I1)."""
+    conversation = await own.conversation()
+    turn = new_id() if author == "ai" else None
+    parked = await own.outbound(conversation, state="parked", author=author, turn_id=turn)
+    await done(as_ana, conversation, "take")
+
+    conflict(await as_ana.post(f"/api/v1/outbound/{parked}/release"), "invalid_transition", None)
+    assert (await as_ana.post(f"/api/v1/outbound/{parked}/send")).status_code == 201
 
 
 async def test_a_revoked_reply_is_sent_as_ones_own(as_ana: AsyncClient, own: Rows, ana: Principal) -> None:

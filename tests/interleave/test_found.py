@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from onevoice.errors import CommandRefused
 from onevoice.flow.authority.decide import Command
+from onevoice.flow.operator.perform import discard_outbound, release_outbound
 from onevoice.flow.outbox.begin import Begun, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
 from onevoice.ports.channel import Accepted
 from onevoice.store.database import Database
-from onevoice.vocabulary import HandoffRequest, OutgoingMessage, Proposal
+from onevoice.vocabulary import AccountId, HandoffRequest, OutboundId, OutgoingMessage, Proposal
+from tests.interleave.ports import TEMPLATE
 from tests.perform.stage import Stage
 
 if TYPE_CHECKING:
@@ -73,6 +76,40 @@ async def test_a_failed_status_is_the_outcome_of_an_attempt_whose_sender_is_gone
     await stage.after(600.0)
 
     assert [row["outcome"] for row in await stage.rows("attempt")] == ["refused"]
+
+
+async def test_a_parked_reply_is_not_released_over_a_human(stage: Stage) -> None:
+    """Taken just before somebody lets the AI's parked reply go: it stays parked (I1)."""
+    bia, caio = await stage.operator("bia"), await stage.operator("caio", role="admin")
+    outbound = await _parked(stage)
+    await stage.command(Command.TAKE, bia)
+    with pytest.raises(CommandRefused):
+        await release_outbound(stage.runtime, AccountId("default"), outbound, actor=caio)
+    await stage.after(60.0)
+
+    assert stage.sent == []
+    assert await stage.states("outbound_message") == ["parked: needs_template"]
+
+
+async def test_a_discarded_reply_has_answered_nothing(stage: Stage) -> None:
+    """An operator throws the parked reply away: its message ends with that reason, not as answered (I2)."""
+    caio = await stage.operator("caio", role="admin")
+    outbound = await _parked(stage)
+    await discard_outbound(stage.runtime, AccountId("default"), outbound, actor=caio)
+    await stage.after(60.0)
+
+    assert await stage.states("inbound_message") == ["cancelled: discarded_by_operator"]
+    assert await stage.states("outbound_message") == ["cancelled: discarded_by_operator"]
+
+
+async def _parked(stage: Stage) -> OutboundId:
+    await stage.customer("oi")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    await stage.answer(turn)
+    (begun,) = await begin_sends(stage.runtime, limit=10)
+    await finish_sends(stage.runtime, [Finished(begun=begun, outcome=TEMPLATE)])
+    return begun.message.id
 
 
 def _status(begun: Begun, status: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onevoice.flow.conversation.decide import Conversation
-from onevoice.vocabulary import AuthorityState, OperatorId, OutboundState
+from onevoice.vocabulary import Author, AuthorityState, OperatorId, OutboundState
 
 WRITABLE = (AuthorityState.HUMAN_ACTIVE, AuthorityState.HANDOFF_PENDING)
 
@@ -36,6 +36,16 @@ def judge_suggestion(suggested: str, sent: str | None, *, was_chosen: bool) -> C
 def may_release(state: OutboundState, reason: str | None) -> bool:
     """What waits for a human may be released; what somebody took back may not."""
     return state is OutboundState.PARKED and reason != "authority_revoked"
+
+
+def may_speak(conversation: Conversation, author: Author) -> bool:
+    """Once a human has the conversation, or is to have it, or the AI is silenced, only a human's words leave (I1)."""
+    if author is Author.OPERATOR or conversation.authority_state is AuthorityState.AI_ACTIVE:
+        return True
+    return (
+        conversation.authority_state is AuthorityState.HANDOFF_PENDING
+        and conversation.authority_owner is None
+    )
 
 
 def may_discard(state: OutboundState) -> bool:

@@ -17,6 +17,7 @@ from onevoice.flow.operator.decide import (
     may_discard,
     may_release,
     may_send_as_own,
+    may_speak,
     may_write,
 )
 from onevoice.flow.outbox.begin import record_outbound
@@ -31,6 +32,9 @@ SQL = load_statements(__package__)
 
 EVERYTHING_SEEN = 2**62
 WAITING_MAX = 100
+_AI_IS_SILENT = (
+    "a human has this conversation, or the AI is suspended: send the words as your own, or discard them"
+)
 _NO_SUGGESTION = "no open suggestion of this id in this conversation; read them again"
 
 
@@ -151,6 +155,8 @@ async def release_outbound(
         if not may_release(OutboundState(row["state"]), row["reason"]):
             raise CommandRefused("invalid_transition", f"the message is {row['state']}, not parked")
         _check_may_act(conversation, actor)
+        if not may_speak(conversation, Author(row["author"])):
+            raise CommandRefused("invalid_transition", _AI_IS_SILENT)
         await reseal(runtime, transaction, conversation, [outbound])
         nudges = await refresh(runtime, transaction, [conversation.key])
     nudges.send(runtime)
@@ -166,6 +172,7 @@ async def discard_outbound(
             raise CommandRefused("invalid_transition", f"the message is {row['state']}: nothing to discard")
         _check_may_act(conversation, actor)
         rows = await transaction.fetch(SQL["discard_outbound"], runtime.clock.now(), account, outbound)
+        await transaction.execute(SQL["close_discarded"], account, outbound)
         await record_outbound(runtime, transaction, rows)
         nudges = await refresh(runtime, transaction, [conversation.key])
     nudges.send(runtime)

@@ -89,6 +89,17 @@ set state = 'cancelled', reason = 'discarded_by_operator', uncertain_until = nul
 where account_id = $2::text and id = $3::uuid
 returning account_id, conversation_id, id, author, state, reason;
 
+-- name: close_discarded
+-- What the customer asked counts as answered no more, unless another part of the reply went out or still may.
+update inbound_message m
+set state = 'cancelled', state_reason = 'discarded_by_operator'
+from outbound_message o
+where o.account_id = $1::text and o.id = $2::uuid
+    and m.account_id = o.account_id and m.turn_id = o.turn_id and m.state = 'answered'
+    and not exists (select from outbound_message part
+        where part.account_id = o.account_id and part.turn_id = o.turn_id
+            and part.state not in ('cancelled', 'superseded', 'revoked'));
+
 -- name: claim_follow_ups
 -- Only a look: each is decided under its conversation's lock.
 select account_id, conversation_id, id
