@@ -25,11 +25,11 @@ setup-dev: setup
 demo: setup ## Run it: embedded PostgreSQL, webchat, console and an offline demo agent. Ctrl-C stops it.
 	@exec $(BIN)/onevoice demo
 
-test: setup-dev ## Run all tests but the proof (JOBS=2 processes).
-	$(BIN)/pytest -n $(JOBS) $(addprefix --ignore=,$(PROOF))
+test: setup-dev ## Run all tests, the short proof among them (JOBS=2 processes); writes build/proof.json.
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-proof: setup-dev ## The short proof: minutes of schedules, crash points, mutants, faults and fuzzing; writes build/proof.json.
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup $(PROOF)
+proof: setup-dev ## The short proof alone: schedules, crash points, mutants, faults and fuzzing; writes build/proof.json.
+	$(BIN)/pytest -n $(JOBS) --dist worksteal $(PROOF)
 
 test-quick: setup-dev ## Run the tests that need no database, in seconds.
 	$(BIN)/pytest tests/decide tests/architecture
@@ -67,7 +67,7 @@ bench: setup-dev ## Measure it: medians of several short runs, beside the machin
 	$(BIN)/python -m bench
 
 prove: setup-dev ## The long proof: hours of schedules, crashes and faults (PROVE_JOBS=2); writes build/proof.json.
-	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(PROVE_JOBS) --dist loadgroup --timeout 0 $(PROOF)
+	ONEVOICE_PROVE=1 $(BIN)/pytest -n $(PROVE_JOBS) --dist worksteal --timeout 0 $(PROOF)
 	@$(BIN)/uv pip install --quiet atheris || echo "atheris cannot be installed here"
 	$(BIN)/python -m tests.fuzz.coverage_guided
 

@@ -48,12 +48,14 @@ IN_REAL_TIME = ("process", "prove", "console", "cli", "bench", "docs", "fuzz")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests that depend on the machine's speed more than one run; all others have one."""
+    """Give tests that depend on the machine's speed more than one run, all others have one; order them by length."""
     here = Path(__file__).parent
     for item in items:
         folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
         if folder in IN_REAL_TIME:
             item.add_marker(pytest.mark.flaky(reruns=2))
+    # The long ones first: no process is left alone with one when all others have nothing more to do.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(optionalhook=True)

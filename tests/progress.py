@@ -30,7 +30,7 @@ _unwritten = 0
 
 def tick(what: str, count: int = 1) -> None:
     """So much more of one goal is done."""
-    global _unwritten  # noqa: PLW0603  # One process, one file.
+    global _unwritten  # One process, one file.
     if not IS_LONG:
         return
     _done[what] += count

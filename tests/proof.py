@@ -81,7 +81,7 @@ def note(table: str, rows: Mapping[str, str]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    global _is_worker  # noqa: PLW0603  # One pytest per process.
+    global _is_worker  # One pytest per process.
     _is_worker = hasattr(config, "workerinput")
 
 

@@ -10,7 +10,7 @@ import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests import proof, progress
+from tests import progress, proof
 from tests.http.conftest import OWN_TOKEN, listening
 from tests.progress import IS_LONG
 

@@ -12,7 +12,7 @@ from httpx2 import ASGITransport, AsyncClient
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests import proof, progress
+from tests import progress, proof
 from tests.fuzz.door import open_door
 from tests.progress import IS_LONG
 from tests.wire.whatsapp.wire import ROUTE, sign

@@ -178,7 +178,9 @@ def ambiguous_sends(rows: Rows) -> list[tuple[str, bool]]:
     for attempt in rows["attempt"]:
         if attempt["outcome"] in ("unknown", "expired"):
             message = messages[attempt["outbound_id"]]
-            is_resolved = message["state"] in ("sent", "delivered", "read", "played") or bool(message["reason"])
+            is_resolved = message["state"] in ("sent", "delivered", "read", "played") or bool(
+                message["reason"]
+            )
             found.append((f"attempt {attempt['attempt']} of {message['key']}", is_resolved))
     return found
 

@@ -1,9 +1,8 @@
-"""Every two transactions that touch the same rows, statement by statement, with the server's own lock waits."""
+"""Scenes of the message path, and the transactions that find something to do in each."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from itertools import combinations_with_replacement
 
 from onevoice.errors import EffectSettled
 from onevoice.flow.authority.decide import Command
@@ -30,8 +29,8 @@ from tests.interleave.casts import (
     status_of_begun,
     webhook,
 )
-from tests.interleave.gates import STATEMENT, Seat
-from tests.interleave.world import KEY, Actor, Cast, World
+from tests.interleave.gates import Seat
+from tests.interleave.world import KEY, World
 
 Scene = Callable[[World, Runtime], Awaitable[None]]
 WRITE = WriteCall(tool="book", args={"day": "friday"})
@@ -170,26 +169,3 @@ SCENES: dict[str, tuple[Scene, dict[str, Script]]] = {
         "message": operator("bia", "from bia"), "release": operator("bia", Command.RELEASE),
         "force": operator("caio", Command.TAKE_FORCED, "from caio", is_admin=True), "receive": RECEIVE, "echo": ECHO}),
 }  # fmt: skip
-
-
-def _pairs() -> list[Cast]:
-    casts: list[Cast] = []
-    for scene, (before, acts) in SCENES.items():
-        for first, second in combinations_with_replacement(acts, 2):
-            casts.append(
-                Cast(
-                    name=f"{scene}: {first} and {second}",
-                    before=before,
-                    level=STATEMENT,
-                    preemptions_max=3,
-                    decisions=("merge",),
-                    actors=(
-                        Actor(name=f"{first} 1", script=acts[first]),
-                        Actor(name=f"{second} 2", script=acts[second]),
-                    ),
-                )
-            )
-    return casts
-
-
-PAIRS: tuple[Cast, ...] = tuple(_pairs())

@@ -186,7 +186,9 @@ class GatedDecider:
         )
         self._world.record.triage_read.add(int(last.rsplit("m", 1)[-1]))
         await self._seat.gate("decider: asked")
-        chosen = 0 if self._seat.is_plain else self._world.choose(self._seat, "decision", len(self._decisions))
+        chosen = (
+            0 if self._seat.is_plain else self._world.choose(self._seat, "decision", len(self._decisions))
+        )
         self._seat.observe(self._decisions[chosen])
         self._world.mark(f"triage {self._decisions[chosen]}")
         return TriageDecision(self._decisions[chosen])

@@ -31,7 +31,7 @@ from tests.interleave.casts import (
     webhook,
     worker,
 )
-from tests.interleave.pairs import PAIRS
+from tests.interleave.every_pair import PAIRS
 from tests.interleave.world import Actor, Cast
 
 WORKER = Actor(name="worker", script=worker(), when=turn_due)

@@ -96,7 +96,9 @@ async def test_killed_anywhere_another_process_carries_on(
     points = undisturbed.step_count
 
     for crash_at in range(points):
-        await run_once(theatre, cast, Choices(), found=found, prunes=False, crash_at=(crash_at,), memory=memory)
+        await run_once(
+            theatre, cast, Choices(), found=found, prunes=False, crash_at=(crash_at,), memory=memory
+        )
         assert not found.failures, f"killed at point {crash_at} of {points}: {found.failures[0]}"
 
     assert found.marks["crash"] == points
@@ -126,7 +128,14 @@ async def _kill_at(
 ) -> int:
     """Returns how many steps there were in all."""
     world = await run_once(
-        theatre, cast, Choices(), found=found, prunes=False, crash_at=crash_at, steps_recovery=True, memory=memory
+        theatre,
+        cast,
+        Choices(),
+        found=found,
+        prunes=False,
+        crash_at=crash_at,
+        steps_recovery=True,
+        memory=memory,
     )
     assert not found.failures, f"killed at points {crash_at}: {found.failures[0]}"
     return world.step_count

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
 
 TABLES = (
-    "attempt", "effect", "suggestion", "follow_up", "note", "notification", "device_echo", "orphan_status",
-    "unknown_event", "outbound_message", "turn", "inbound_message", "contact_alias", "journal", "conversation",
-    "channel", "operator",
+    "media_upload", "media", "attempt", "effect", "suggestion", "follow_up", "note", "notification", "device_echo",
+    "orphan_status", "unknown_event", "outbound_message", "turn", "inbound_message", "contact_alias", "journal",
+    "conversation", "channel", "operator",
 )  # fmt: skip
 _SEQUENCES = ("inbound_message_seq_seq", "outbound_message_seq_seq", "journal_id_seq")
 _DELETE = "; ".join(f"delete from {table}" for table in TABLES)  # noqa: S608  # Names of our own.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -21,8 +20,9 @@ from onevoice.testing import CountingChance, MemoryMediaStore
 from onevoice.testing.manual_clock import START
 from onevoice.vocabulary import AccountId, ChannelName
 from tests.interleave.choices import Choices, Pruned
-from tests.interleave.gates import TRANSACTION, Facts, Guard, Seat, StepClock
+from tests.interleave.gates import TRANSACTION, Facts, Seat, StepClock
 from tests.interleave.memory import Memory, Moment
+from tests.interleave.parts import Actor, Cast, Step
 from tests.interleave.ports import GatedAgent, GatedChannel, GatedDecider, Record, Seen
 from tests.interleave.theatre import Theatre
 
@@ -37,41 +37,6 @@ select c.authority_state = 'HUMAN_ACTIVE' and not exists (
     select from journal j where j.conversation_id = c.id and j.data ->> 'command' = 'take_forced')
 from conversation c
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Actor:
-    """A part to play. A mortal one may be killed at any of its gates; a late one waits until its guard allows it."""
-
-    name: str
-    script: Callable[[World, Runtime, Seat], Awaitable[None]]
-    is_mortal: bool = False
-    when: Guard | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
-    """Who plays, what went before, and what the world may answer."""
-
-    name: str
-    actors: tuple[Actor, ...]
-    before: Callable[[World, Runtime], Awaitable[None]] | None = None
-    settings: dict[str, Any] = field(default_factory=dict[str, Any])
-    outcomes: tuple[str, ...] = ("accepted",)
-    moods: tuple[str, ...] = ("answers",)
-    decisions: tuple[str, ...] = ("release_first",)
-    level: int = TRANSACTION
-    preemptions_max: int | None = None
-    crashes_max: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One line of a failure's trace."""
-
-    actor: str
-    did: str
-    saw: str
 
 
 @cache

@@ -197,7 +197,7 @@ class Battle:
         self._is_calm.set()
 
     def misbehave(self, answers: int) -> None:
-        """The next answers of the channel: some refused, slow, cut off in the middle, or lost with or without effect."""
+        """The next answers of the channel: some refused, slow, cut off in the middle, or lost."""
         kinds = (
             Accept(), Accept(), Refuse(code=131026), Refuse(code=131000, http_status=500), Slow(seconds=0.5),
             DropRead(accepted=True), DropRead(accepted=False), BreakOff(),
@@ -338,7 +338,9 @@ class Battle:
             ai_after_takeover=late,
             violations=await find_violations(connection, seen=keys),
             ambiguous=len(ambiguous),
-            unresolved=[f"{row['id']}.{row['attempt']}: {row['state']}" for row in ambiguous if not _is_resolved(row)],
+            unresolved=[
+                f"{row['id']}.{row['attempt']}: {row['state']}" for row in ambiguous if not _is_resolved(row)
+            ],
         )
 
     async def _keys(self, connection: Connection) -> list[Seen]:
