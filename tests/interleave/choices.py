@@ -11,6 +11,12 @@ class Pruned(Exception):  # Not an error: the rest of this run has been seen bef
     """The run has reached a state from which everything was tried already."""
 
 
+class Diverged(
+    Exception
+):  # Not an error of the flow: the server has woken others first than in the run before.
+    """The run does not repeat the beginning it was given."""
+
+
 @dataclass(slots=True)
 class Choices:
     """One run's decisions. The first ones are given; later ones are 0, or random when ``luck`` is set."""
@@ -34,7 +40,7 @@ class Choices:
         if self.is_replaying:
             chosen = self.given[len(self.made)]
             if chosen >= count:
-                raise ValueError(f"choice {len(self.made)} is {chosen}, but only {count} are possible here")
+                raise Diverged(f"choice {len(self.made)} is {chosen}, but only {count} are possible here")
         else:
             chosen = self.luck.randrange(count) if self.luck is not None else 0
         self.made.append(chosen)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from onevoice.errors import OnevoiceError
 from tests import progress
-from tests.interleave.choices import Choices, Pruned
+from tests.interleave.choices import Choices, Diverged, Pruned
 from tests.interleave.invariants import Rows, ambiguous_sends, describe, judge
 from tests.interleave.memory import Memory
 from tests.interleave.recovery import recover
@@ -48,12 +48,14 @@ class Failure:
 class Found:
     """What a search has seen. ``is_exhausted``: there was nothing left to try.
 
-    ``runs`` counts all, ``schedules`` those that differ: random walks may go the same way twice.
+    ``runs`` counts all, ``schedules`` those that differ: random walks may go the same way twice. ``diverged`` are
+    runs that could not repeat their beginning: of several that wait for one transaction, the server wakes any first.
     """
 
     runs: int = 0
     schedules: int = 0
     pruned: int = 0
+    diverged: int = 0
     states: set[object] = field(default_factory=set[object])
     endings: set[str] = field(default_factory=set[str])
     judged: set[object] = field(default_factory=set[object])
@@ -93,6 +95,8 @@ async def run_once(
         await _judge(world, found)
     except Pruned:
         found.pruned += 1
+    except Diverged:
+        found.diverged += 1
     finally:
         world.remember_results()
         if world.faults:
@@ -160,7 +164,7 @@ async def explore(
         if found.failures and stops_at_failure:
             return found
         prefix = choices.next_prefix()
-    found.is_exhausted = prefix is None
+    found.is_exhausted = prefix is None and not found.diverged
     return found
 
 
@@ -184,4 +188,6 @@ async def wander(
 async def replay(theatre: Theatre, cast: Cast, given: Sequence[int]) -> Found:
     found = Found()
     await run_once(theatre, cast, Choices(given=given), found=found, prunes=False)
+    if found.diverged:
+        raise ValueError("these choices are not possible in this cast as it is now")
     return found

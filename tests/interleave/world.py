@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -161,9 +161,16 @@ class World:
             while await self._step():
                 pass
         finally:
-            for _, seat in self._seats:
-                await seat.end()
-            await self.theatre.bury()
+            await self._lower_curtain()
+
+    async def _lower_curtain(self) -> None:
+        for _, seat in self._seats:
+            # A statement that waits for a lock is not called off politely: a late cancel would hit the next schedule's.
+            if seat.is_blocked and not seat.is_done:
+                await self.theatre.kill(seat)
+        for _, seat in self._seats:
+            await seat.end()
+        await self.theatre.bury()
 
     async def _raise_curtain(self) -> None:
         for actor in self.cast.actors:
@@ -177,11 +184,11 @@ class World:
             self._seats.append((actor, seat))
             await seat.settled.wait()
 
-    async def play_after(self, script: Callable[[Runtime], Awaitable[None]]) -> bool:
+    async def play_after(self, script: Callable[[Runtime], Coroutine[Any, Any, None]]) -> bool:
         """One more process once all is over, stopped at its steps as well; ``False`` when it was killed at one."""
         seat = Seat("recovery", level=self.cast.level, clock=self.clock, is_plain=True)
         runtime = self.runtime(seat, await self.theatre.seat(seat))
-        seat.task = asyncio.create_task(_run(script, runtime), name=seat.name)
+        seat.task = asyncio.create_task(script(runtime), name=seat.name)
         seat.task.add_done_callback(seat.note_end)
         try:
             await seat.settled.wait()
@@ -203,8 +210,7 @@ class World:
         """Whether anybody could do anything."""
         if self._moment is not None and self.step_count == self._moment.step_count:
             await self._go_live(self._moment)
-        if self._may_be_free:
-            await self._look_at_blocked()
+        await self._look_at_blocked()
         ready = await self._ready()
         if not ready:
             return await self._await_blocked()
@@ -357,11 +363,12 @@ class World:
         raise AssertionError(f"{seat.name} neither goes on nor waits for anybody at {seat.label}")
 
     async def _look_at_blocked(self) -> None:
-        """Who waited for a lock goes on by itself as soon as its holder's transaction is over."""
-        self._may_be_free = False
-        for _, seat in self._seats:
-            if seat.is_blocked and not await self.theatre.is_blocked(seat):
-                await self._until_blocked_goes_on(seat)
+        """Who waited for a lock goes on by itself when its holder's transaction is over; it may be a holder, too."""
+        while self._may_be_free:
+            self._may_be_free = False
+            for _, seat in self._seats:
+                if seat.is_blocked and not await self.theatre.is_blocked(seat):
+                    await self._until_blocked_goes_on(seat)
 
     async def _await_blocked(self) -> bool:
         """Nobody can be let go on: whoever waits for a lock gets it, or the server ends a deadlock."""
@@ -383,10 +390,6 @@ class World:
         self._may_be_free = True
         if self.cast.level != TRANSACTION:
             await self.theatre.kill(seat)
-
-
-async def _run(script: Callable[[Runtime], Awaitable[None]], runtime: Runtime) -> None:
-    await script(runtime)
 
 
 def _is_open(seat: Seat, facts: Facts) -> bool:

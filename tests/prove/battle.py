@@ -210,6 +210,7 @@ class Battle:
         while True:
             for message in self._graph.messages[told:]:
                 told += 1
+                progress.tick("messages")
                 if self._luck.random() < TOLD_SHARE:
                     await self._report(message)
             await pause(0.2)
