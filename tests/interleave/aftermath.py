@@ -276,11 +276,11 @@ SETTINGS: dict[str, dict[str, dict[str, object]]] = {
 
 # Transactions that no pair plays, each with its reason.
 ELSEWHERE: dict[str, str] = {
-    "load_context": "reads only",
+    "load_contexts": "reads only",
+    "prepare_proposal": "reads only",
+    "keep_file": "a new file that nobody knows of yet",
     "look_for_approval": "reads only",
     "read_outbound": "reads only",
     "merge_conversations": "two conversations, locked in the order of their ids: perform/test_identity.py",
     "retime": "mends rows that no transaction leaves behind: perform/test_sweep.py",
-    "finish_download": "files and words: no pair yet",
-    "finish_transcription": "files and words: no pair yet",
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
-from tests.interleave import aftermath, pairs
+from tests.interleave import aftermath, pairs, voices
 from tests.interleave.gates import STATEMENT
 from tests.interleave.world import Actor, Cast
 
-SCENES = {**pairs.SCENES, **aftermath.SCENES}
+SCENES = {**pairs.SCENES, **aftermath.SCENES, **voices.SCENES}
 
 
 def stepped(scene: str, *acts: str) -> Cast:

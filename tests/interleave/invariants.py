@@ -38,7 +38,7 @@ def _lost(rows: Rows, record: Record) -> list[str]:
     for message in rows["inbound"]:
         if message["state"] == "claimed" or (message["state"] == "open" and is_ai):
             found.append(f"I2: {message['external_id']} ends as {message['state']}")
-    return found + _unanswered(rows)
+    return found + _unanswered(rows) + _unheard(rows)
 
 
 def _unanswered(rows: Rows) -> list[str]:
@@ -55,6 +55,26 @@ def _unanswered(rows: Rows) -> list[str]:
             found.append(
                 f"I2: {message['external_id']} counts as answered and no part of its reply ever began"
             )
+    return found
+
+
+def _unheard(rows: Rows) -> list[str]:
+    """Words that came while a turn had the message without them are not closed by that turn's answer."""
+    found: list[str] = []
+    reading = [tuple(entry) for entry in rows["reading"]]
+    for message in rows["inbound"]:
+        words = ("transcription", "done", message["id"])
+        turn = message["turn_id"]
+        if message["state"] != "answered" or message["amended_at"] is None or words not in reading:
+            continue
+        begun, ended = ("turn", "running", turn), ("turn", "sealed", turn)
+        if (
+            begun in reading
+            and ended in reading
+            and begun in reading[: reading.index(words)]
+            and words in reading[: reading.index(ended)]
+        ):
+            found.append(f"I2: the words of {message['external_id']} came during the turn that closed it")
     return found
 
 
@@ -75,6 +95,8 @@ def _twice(rows: Rows, record: Record) -> list[str]:
         or (message["state_reason"] in ("edit", "revoke") and not message["target_pending"])
         for message in rows["inbound"]
     )
+    # Words that come late are news as an edit is.
+    arrivals += sum(bool(message["transcription"] and message["amended_at"]) for message in rows["inbound"])
     for conversation in rows["conversation"]:
         if conversation["arrival_count"] > arrivals:
             found.append(f"I3: {arrivals} messages count as {conversation['arrival_count']} arrivals")

@@ -34,6 +34,7 @@ class Cast:
     outcomes: tuple[str, ...] = ("accepted",)
     moods: tuple[str, ...] = ("answers",)
     decisions: tuple[str, ...] = ("release_first",)
+    ears: tuple[str, ...] = ("words",)
     level: int = TRANSACTION
     preemptions_max: int | None = None
     crashes_max: int = 0

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import onevoice
-from onevoice.errors import AgentError
+from onevoice.errors import AgentError, TranscriptionFailed
 from onevoice.ports.channel import (
     Accepted,
     ChannelError,
     Delivery,
+    MediaRef,
+    MediaStream,
     NotSent,
     Outcome,
     OutcomeUnknown,
     Part,
     Refused,
 )
+from onevoice.ports.transcriber import Audio, Transcript
 from onevoice.testing import RecordingChannel
 from onevoice.vocabulary import (
     ErrorAction,
@@ -93,9 +97,18 @@ class GatedChannel(RecordingChannel):
         self._seat = seat
         self._outcomes = outcomes
         self._part_chars_max = 4096
+        self.upload_days = 29.0
 
     def compose(self, message: OutgoingMessage, file: Media | None = None) -> Sequence[Part]:
+        if message.media is not None:
+            return [Part(text="[document]", payload={"type": "document", "media": str(message.media.id)})]
         return [Part(text=text) for text in message.text.split("|")]
+
+    @asynccontextmanager
+    async def download(self, media: MediaRef) -> AsyncGenerator[MediaStream]:
+        await self._seat.gate("channel: asked for a file")
+        yield MediaStream(chunks=_pieces(media))
+        await self._seat.gate("channel: has given the file")
 
     async def deliver(self, delivery: Delivery) -> Outcome:
         await self._seat.gate("channel: about to send")
@@ -172,6 +185,42 @@ class GatedAgent:
         """Nothing to close."""
 
 
+# What the transcriber may make of an audio, by name.
+HEARD: dict[str, str | TranscriptionFailed] = {
+    "words": "words of the",
+    "nobody speaks": "",
+    "is down": TranscriptionFailed("unreachable"),
+    "refuses": TranscriptionFailed("bad_audio", retry=False),
+}
+
+
+class GatedTranscriber:
+    """Hears what the schedule chooses; whoever recovers hears the first of it."""
+
+    def __init__(self, world: World, seat: Seat, ears: Sequence[str]) -> None:
+        self.name = "gated"
+        self.bytes_max = 1_000_000
+        self._world = world
+        self._seat = seat
+        self._ears = ears
+
+    async def transcribe(self, audio: Audio) -> Transcript:
+        await self._seat.gate("transcriber: asked")
+        chosen = 0 if self._seat.is_plain else self._world.choose(self._seat, "ear", len(self._ears))
+        name = self._ears[chosen]
+        self._world.mark(f"transcriber {name}")
+        self._seat.observe(name)
+        heard = HEARD[name]
+        await self._seat.gate("transcriber: has answered")
+        if isinstance(heard, TranscriptionFailed):
+            raise heard
+        name = audio.content.rpartition(b" ")[2].decode()
+        return Transcript(text=f"{heard} {name}" if heard else "", model=self.name)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
 class GatedDecider:
     def __init__(self, world: World, seat: Seat, decisions: Sequence[str]) -> None:
         self.name = "gated"
@@ -195,6 +244,11 @@ class GatedDecider:
 
     async def close(self) -> None:
         """Nothing to close."""
+
+
+async def _pieces(media: MediaRef) -> AsyncIterator[bytes]:
+    """An audio that names itself, so that its words can be traced to it."""
+    yield b"OggS\x00\x02" + bytes(22) + b"\x01\x13OpusHead\x01\x01" + media.external_id.encode()
 
 
 def _say(text: str) -> Proposal:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from onevoice.flow.gate.perform import prepare, settle
 from onevoice.flow.inbound.amend import amend_pending
-from onevoice.flow.outbox.begin import begin_sends
+from onevoice.flow.media.perform import claim_downloads, fetch, finish_download
+from onevoice.flow.outbox.begin import Upload, begin_sends
 from onevoice.flow.outbox.finish import Finished, finish_sends
+from onevoice.flow.outbox.upload import finish_upload, upload
 from onevoice.flow.proposal.perform import ask
 from onevoice.flow.runtime import Runtime
 from onevoice.flow.sweep.perform import sweep
+from onevoice.flow.transcription.perform import claim_transcriptions, finish_transcription, hear
 from onevoice.flow.triage.perform import claim_triage, conclude
 from onevoice.flow.turn.perform import claim
 from tests.interleave.world import World
@@ -50,12 +53,28 @@ async def _look(world: World, runtime: Runtime) -> None:
             await conclude(runtime, asked)
     elif before["outbox"]:
         await send_all(runtime)
+    elif before["files"] or before["words"]:
+        await bring_files(runtime)
+        await bring_words(runtime)
     else:
         await sweep(runtime)
         await amend_pending(runtime, limit=10)
 
 
+async def bring_files(runtime: Runtime) -> None:
+    for download in await claim_downloads(runtime, limit=10):
+        await finish_download(runtime, download, await fetch(runtime, download))
+
+
+async def bring_words(runtime: Runtime) -> None:
+    for hearing in await claim_transcriptions(runtime, limit=10):
+        await finish_transcription(runtime, hearing, await hear(runtime, hearing))
+
+
 async def send_all(runtime: Runtime) -> None:
     for begun in await begin_sends(runtime, limit=10):
+        if isinstance(begun, Upload):
+            await finish_upload(runtime, begun, await upload(runtime, begun))
+            continue
         outcome = await runtime.channels[begun.channel].deliver(begun.delivery)
         await finish_sends(runtime, [Finished(begun=begun, outcome=outcome)])

@@ -32,6 +32,7 @@ from tests.interleave.casts import (
     worker,
 )
 from tests.interleave.every_pair import PAIRS
+from tests.interleave.voices import VOICES
 from tests.interleave.world import Actor, Cast
 
 WORKER = Actor(name="worker", script=worker(), when=turn_due)
@@ -339,6 +340,7 @@ CASTS: tuple[Cast, ...] = (
     EDITS, PENDING, replace(BURST, name="burst enqueued", settings={"turns": {"while_running": "enqueue"}}),
     replace(BURST, name="burst triaged", settings={"turns": {"while_running": "triage"}},
             decisions=("release_first", "merge"), preemptions_max=3),
+    *VOICES,
 )  # fmt: skip
 
 BY_NAME = {cast.name: cast for cast in (*CASTS, *PAIRS)}

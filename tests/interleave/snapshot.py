@@ -14,6 +14,9 @@ select jsonb_build_object(
     'echo', (select jsonb_agg(to_jsonb(d) - 'raw' order by d.external_id) from device_echo d),
     'follow_up', (select jsonb_agg(to_jsonb(f) order by f.id) from follow_up f),
     'alias', (select jsonb_agg(a.alias order by a.alias) from contact_alias a),
+    'media', (select jsonb_agg(to_jsonb(f) order by f.created_at, f.id) from media f),
+    'reading', (select jsonb_agg(jsonb_build_array(j.kind, j.state, j.subject_id) order by j.id)
+                from journal j where j.kind in ('turn', 'transcription')),
     'journal', (select jsonb_agg(jsonb_build_array(j.kind, j.state, j.reason, j.data) order by j.id)
                 from journal j where j.kind in ('authority', 'triage'))
 )
@@ -70,7 +73,24 @@ where e.state = 'started' and e.told_at is null and e.turn_id is not null and c.
 union all
 select 'I6: the timer lies beyond the longest wait'
 from conversation c
-where c.turn_due_at > greatest(c.open_since + interval '20 seconds', c.turn_not_before)
+where c.turn_due_at > greatest(c.open_since + interval '20 seconds', c.turn_not_before,
+    case when c.is_media_awaited then c.media_wait_until end)
+union all
+select 'I6: files and words are waited for beyond the oldest one''s deadline'
+from conversation c
+where c.media_wait_until > (
+    select min(m.wait_until) from inbound_message m where m.conversation_id = c.id and m.state = 'open')
+union all
+select 'wait: a turn reads a message whose file or words are awaited, before the deadline'
+from inbound_message m
+join turn t on t.id = m.turn_id
+where m.state = 'claimed' and m.is_awaited
+    and t.started_at < (select min(w.wait_until) from inbound_message w where w.turn_id = t.id)
+union all
+select 'wait: something is awaited of a message whose file and words have ended'
+from inbound_message m
+join media f on f.inbound_id = m.id
+where m.is_awaited and f.state <> 'waiting' and f.transcription_state is distinct from 'waiting'
 """
 
 HASH_AND_RULES = f"""
@@ -89,6 +109,8 @@ select
     coalesce(bool_or(c.running_turn_id is not null), false) as running,
     coalesce(bool_or(c.authority_owner is not null), false) as owned,
     min(c.authority_state) as authority,
+    exists (select from media f where f.next_try_at <= $1) as files,
+    exists (select from media f where f.transcription_due_at <= $1) as words,
     exists (select from outbound_message o where o.state = 'sending') as sending,
     exists (select from outbound_message o where o.state = 'uncertain') as uncertain,
     exists (select from outbound_message o where o.state = 'sent' and o.author <> 'device') as sent
@@ -101,6 +123,8 @@ select min(at) as at from (
     select turn_due_at from conversation
     union all select outbox_due_at from conversation
     union all select triage_due_at from conversation
+    union all select next_try_at from media
+    union all select transcription_due_at from media
     union all select lease_until + interval '0.001 seconds' from turn where state = 'running'
     union all select not_after + interval '10.001 seconds' from outbound_message where state = 'sending'
     union all select uncertain_until + interval '0.001 seconds' from outbound_message where state = 'uncertain'

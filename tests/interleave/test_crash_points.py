@@ -9,6 +9,7 @@ import pytest
 
 from onevoice.flow.authority.decide import Command
 from tests import proof
+from tests.interleave import voices
 from tests.interleave.casts import (
     clock,
     customer,
@@ -84,7 +85,7 @@ STORIES: tuple[Cast, ...] = (
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+@pytest.mark.parametrize("story", [*STORIES, *voices.STORIES], ids=lambda story: story.name)
 async def test_killed_anywhere_another_process_carries_on(
     theatre: Theatre, story: Cast, *, is_long: bool
 ) -> None:

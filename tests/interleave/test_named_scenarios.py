@@ -76,6 +76,11 @@ SCENARIOS: dict[str, tuple[str, str, str, str | None]] = {
         ("I2", "perform/test_amendments.py", "test_an_edit_during_the_turn_overtakes_its_reply", "edit and revoke"),
     "revoke before and after the claim":
         ("I2", "perform/test_amendments.py", "test_a_revoke_during_the_turn_ends_it_without_a_reply", "edit and revoke"),
+    "audio transcribed late":
+        ("I2", "perform/test_transcription.py", "test_late_words_during_the_turn_are_not_ignored", "heard late"),
+    "audio never transcribed":
+        ("I2 I6", "perform/test_transcription.py",
+         "test_a_transcriber_that_is_down_is_a_marked_part_after_the_deadline", "voice note"),
     "reused idempotency key":
         ("I3", "perform/test_takeover.py", "test_the_same_key_is_the_same_message", "operator repeats"),
     "write tool with lost result":

@@ -23,7 +23,7 @@ from tests.interleave.choices import Choices, Pruned
 from tests.interleave.gates import TRANSACTION, Facts, Seat, StepClock
 from tests.interleave.memory import Memory, Moment
 from tests.interleave.parts import Actor, Cast, Step
-from tests.interleave.ports import GatedAgent, GatedChannel, GatedDecider, Record, Seen
+from tests.interleave.ports import GatedAgent, GatedChannel, GatedDecider, GatedTranscriber, Record, Seen
 from tests.interleave.theatre import Theatre
 
 STEP_SECONDS_MAX = 20.0
@@ -68,6 +68,7 @@ class World:
         self.operators: dict[str, UUID] = {}
         self.scene: dict[str, Any] = {}
         self.faults: list[str] = []
+        self.files = MemoryMediaStore()
         self.step_count = 0
         self._seen_states = seen_states
         self._marks = marks if marks is not None else Counter[str]()
@@ -138,7 +139,8 @@ class World:
             agent=GatedAgent(self, seat, self.cast.moods),
             decider=GatedDecider(self, seat, self.cast.decisions),
             worker=seat.name,
-            media=MemoryMediaStore(),
+            media=self.files,
+            transcriber=GatedTranscriber(self, seat, self.cast.ears),
         )
 
     async def house(self) -> Runtime:

@@ -171,6 +171,7 @@ CREATE TABLE public.inbound_message (
     window_rule text,
     wait_until timestamp with time zone,
     is_awaited boolean DEFAULT false NOT NULL,
+    amended_arrival bigint,
     CONSTRAINT inbound_message_awaited_has_end CHECK (((NOT is_awaited) OR (wait_until IS NOT NULL))),
     CONSTRAINT inbound_message_claimed_by CHECK (((state <> 'claimed'::text) OR (turn_id IS NOT NULL))),
     CONSTRAINT inbound_message_end_has_reason CHECK (((state = ANY (ARRAY['open'::text, 'claimed'::text])) OR (state_reason IS NOT NULL))),

@@ -1,8 +1,8 @@
 -- name: answer_messages
--- A message amended after its turn read it is not answered by that turn: it is open again.
+-- A message amended after its turn read it is not answered by that turn: it is open again. Arrivals tell it, not clocks.
 update inbound_message m
-set state = case when m.amended_at > t.started_at then 'open' else 'answered' end,
-    state_reason = case when m.amended_at > t.started_at then null else w.reason end
+set state = case when m.amended_arrival > t.arrivals_seen then 'open' else 'answered' end,
+    state_reason = case when m.amended_arrival > t.arrivals_seen then null else w.reason end
 from unnest($1::text[], $2::uuid[], $3::text[]) as w (account_id, turn_id, reason)
 join turn t on t.account_id = w.account_id and t.id = w.turn_id
 where m.account_id = w.account_id and m.turn_id = w.turn_id and m.state = 'claimed';

@@ -71,7 +71,7 @@ async def _apply(runtime: Runtime, transaction: Transaction, key: ConversationKe
         turn = row["turn_id"] if amendment is Amendment.SUPERSEDE else None
         await overtake(runtime, transaction, key, unsent_reply_of=turn)
         await transaction.execute(
-            SQL["amend_target"], now, key.account, row["target_id"], is_revoke, row["new_text"]
+            SQL["amend_target"], now, key.account, row["target_id"], is_revoke, row["new_text"], key.id
         )
     await transaction.execute(SQL["close_amendment"], key.account, row["id"], key.id)
     return Entry(

@@ -207,7 +207,8 @@ update inbound_message
 set text = case when $4::boolean then text else $5::text end,
     state = case when $4::boolean then 'withdrawn' else state end,
     state_reason = case when $4::boolean then 'revoked_by_customer' else state_reason end,
-    amended_at = (select coalesce($1::timestamptz, clock_timestamp()))
+    amended_at = (select coalesce($1::timestamptz, clock_timestamp())),
+    amended_arrival = (select c.arrival_count from conversation c where c.account_id = $2::text and c.id = $6::uuid)
 where account_id = $2::text and id = $3::uuid;
 
 -- name: count_amendment

@@ -193,7 +193,7 @@ async def _complete(
             turn = row["turn_id"] if amendment is Amendment.SUPERSEDE else None
             await overtake(runtime, transaction, key, unsent_reply_of=turn)
     await transaction.execute(
-        SQL["complete_message"], now, hearing.account, hearing.message, after.text, is_news
+        SQL["complete_message"], now, hearing.account, hearing.message, after.text, is_news, key.id
     )
     return float((row["now"] - row["received_at"]).total_seconds())
 

@@ -53,5 +53,8 @@ where c.account_id = $2::text and c.id = $3::uuid and c.authority_state = 'HUMAN
 -- Words that came after a turn had read the message amend it: that turn's answer does not close it.
 update inbound_message
 set transcription = $4::text, is_awaited = false,
-    amended_at = case when $5::boolean then (select coalesce($1::timestamptz, clock_timestamp())) else amended_at end
+    amended_at = case when $5::boolean then (select coalesce($1::timestamptz, clock_timestamp())) else amended_at end,
+    amended_arrival = case when $5::boolean
+        then (select c.arrival_count from conversation c where c.account_id = $2::text and c.id = $6::uuid)
+        else amended_arrival end
 where account_id = $2::text and id = $3::uuid;

@@ -70,6 +70,8 @@ alter table outbound_message add column upload_try_count integer not null defaul
 alter table inbound_message
     add column wait_until timestamptz,
     add column is_awaited boolean not null default false,
+    -- The conversation's arrivals when it was last amended: a turn that has seen fewer has read other words.
+    add column amended_arrival bigint,
     add constraint inbound_message_awaited_has_end check (not is_awaited or wait_until is not null);
 
 -- Both derived from the open messages: the oldest deadline among them, and whether anything is still awaited.
