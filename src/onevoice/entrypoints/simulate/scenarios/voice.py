@@ -26,7 +26,9 @@ async def _audio(play: Play) -> None:
     await play.say(_TEXT)
     await play.until_ms(_SPEAKS_AT_MS)
     await play.speak(_recording())
-    await play.until(lambda: bool(play.stage.transcription.requests), "the audio is brought to the transcriber")
+    await play.until(
+        lambda: bool(play.stage.transcription.requests), "the audio is brought to the transcriber"
+    )
     play.note(wall_seconds(), "transcription", "asked for")
     await play.pause(_TRANSCRIBING_SECONDS)
     play.expect("nobody answers before the words are there", not play.calls, found=f"{len(play.calls)} calls")
