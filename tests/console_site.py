@@ -32,7 +32,13 @@ from onevoice.ports.clock import Clock
 from onevoice.settings import Settings
 from onevoice.store.database import Database
 from onevoice.telemetry import Telemetry
-from onevoice.testing import MemoryMediaStore, RecordingChannel, ScriptedAgent, ScriptedDecider
+from onevoice.testing import (
+    MemoryMediaStore,
+    RecordingChannel,
+    ScriptedAgent,
+    ScriptedDecider,
+    ScriptedTranscriber,
+)
 from onevoice.vocabulary import AccountId, ConversationId
 from tests.builders import Rows
 
@@ -55,6 +61,7 @@ class ConsoleSite:
     services: ConsoleServices
     channel: RecordingChannel
     agent: ScriptedAgent
+    transcriber: ScriptedTranscriber
     intake: Intake
     operators: Operators
     rows: Rows
@@ -69,14 +76,26 @@ class ConsoleSite:
     ) -> Operator:
         return await self.operators.add(account, name, role=role, password=PASSWORD)
 
-    async def write(self, text: str, *, contact: str = "ana", name: str = "Ana Souza") -> ConversationId:
+    async def write(
+        self, text: str, *, contact: str = "ana", name: str = "Ana Souza", **fields: object
+    ) -> ConversationId:
         """A customer's message, through the door a webhook takes."""
         self._message_count += 1
-        item = {"id": f"m{self._message_count}", "from": contact, "text": text, "name": name}
+        item = {"id": f"m{self._message_count}", "from": contact, "text": text, "name": name, **fields}
         items = self.channel.parse(self.channel.webhook(item).body)
         received = await self.intake.take(self.channel, items)
         self.feed.nudge()
         return received[0].conversation.id
+
+    async def send_file(
+        self, text: str, content: bytes | None, *, type: str, filename: str | None = None
+    ) -> ConversationId:
+        """A customer's message with a file; ``content`` ``None``: the channel does not have it any more."""
+        name = f"file-{self._message_count + 1}"
+        if content is not None:
+            self.channel.files[name] = content
+        media = {"kind": type, "id": name, "filename": filename}
+        return await self.write(text, type=type, media=media)
 
     async def command(
         self, conversation: UUID, command: Command, operator: Operator | None = None, **details: str
@@ -122,6 +141,7 @@ async def console_site(
 ) -> AsyncGenerator[ConsoleSite]:
     """A site whose tables are empty; with ``works``, what is sealed leaves and what is open is answered."""
     channel, agent = RecordingChannel("loja"), ScriptedAgent(otherwise="Certo!")
+    transcriber = ScriptedTranscriber()
     runtime = Runtime(
         database=database,
         clock=clock,
@@ -134,6 +154,7 @@ async def console_site(
         decider=ScriptedDecider(),
         worker="test",
         media=MemoryMediaStore(),
+        transcriber=transcriber,
     )
     passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     worker = Worker(runtime)
@@ -155,6 +176,7 @@ async def console_site(
                 services=services,
                 channel=channel,
                 agent=agent,
+                transcriber=transcriber,
                 intake=Intake(runtime),
                 operators=Operators(database, clock=clock, chance=SystemChance(), passwords=passwords),
                 rows=Rows(connection, ACCOUNT),

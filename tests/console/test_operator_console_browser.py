@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
-from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from onevoice.adapters.clock import SystemClock
 from onevoice.entrypoints.operators import Operator, Role
 from onevoice.flow.authority.decide import Command
 from onevoice.store.database import Database
 from onevoice.testing.gate import Gate
+from tests.console_browser import Open, operators_browsers, thread
 from tests.console_site import PASSWORD, ConsoleSite, console_site, serve_console
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
 
 pytestmark = pytest.mark.browser
-
-Open = Callable[..., Awaitable[Page]]
 
 
 @pytest.fixture
@@ -45,30 +44,8 @@ async def url(site: ConsoleSite) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def open_as(browser: Browser, url: str) -> AsyncIterator[Open]:
-    """A browser of one operator, signed in through the door; a script error or refused style fails the test."""
-    contexts: list[BrowserContext] = []
-    faults: list[str] = []
-
-    async def open_page(name: str, path: str = "", **options: object) -> Page:
-        context = await browser.new_context(locale="en-US", **options)  # type: ignore[arg-type]
-        contexts.append(context)
-        context.on("weberror", lambda error: faults.append(str(error.error)))
-        context.on(
-            "console",
-            lambda entry: faults.append(entry.text) if "Content Security Policy" in entry.text else None,
-        )
-        page = await context.new_page()
-        await page.goto(f"{url}/console{path}")
-        await page.get_by_label("Name", exact=True).fill(name)
-        await page.get_by_label("Password").fill(PASSWORD)
-        await page.get_by_role("button", name="Sign in").click()
-        await expect(page.get_by_role("navigation", name="Conversations")).to_be_attached()
-        return page
-
-    yield open_page
-    for context in contexts:
-        await context.close()
-    assert faults == []
+    async with operators_browsers(browser, url) as open_page:
+        yield open_page
 
 
 @pytest.fixture
@@ -83,10 +60,6 @@ async def rui(site: ConsoleSite) -> Operator:
 
 def reply_field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Message to")
-
-
-def thread(page: Page) -> Locator:
-    return page.get_by_role("region", name="Messages")
 
 
 def banner(page: Page) -> Locator:

@@ -71,7 +71,8 @@ async def test_a_file_is_read_again(client: AsyncClient) -> None:
     assert answer.headers["content-type"] == "image/png"
     assert answer.headers["content-disposition"] == "inline; filename*=UTF-8''ma%22pa.png"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+    assert answer.headers["content-security-policy"] == policy
 
 
 async def test_a_page_is_never_shown_in_place(client: AsyncClient) -> None:

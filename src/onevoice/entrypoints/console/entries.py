@@ -9,10 +9,16 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
+from onevoice.entrypoints.console.attachments import (
+    Attachment,
+    Said,
+    attachment_of,
+    caption_of,
+    said_of,
+)
 from onevoice.entrypoints.console.texts import TEXTS
 from onevoice.entrypoints.console.times import Times
 from onevoice.entrypoints.console.words import OUTBOUND, REASONS, TURNS, word_of
-from onevoice.entrypoints.http.api.content import MediaFile
 from onevoice.entrypoints.http.api.schemas import (
     AuthorityItem,
     EffectItem,
@@ -23,7 +29,6 @@ from onevoice.entrypoints.http.api.schemas import (
     TriageItem,
     TurnItem,
 )
-from onevoice.entrypoints.http.files import SHOWN_IN_PLACE
 from onevoice.vocabulary import AuthorityState, InboundState, OutboundState, TurnState
 
 __all__ = ["Entry", "Reader", "describe_value"]
@@ -57,25 +62,6 @@ _ADOPTABLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownFile:
-    """A file of a bubble. ``element`` is what shows it: ``img``, ``audio``, ``video`` or ``link``."""
-
-    id: UUID
-    element: str
-    name: str
-
-
-def shown_file(media: MediaFile | None, *, name: str) -> ShownFile | None:
-    """How a file is shown: in place only what a browser does not run; ``name`` is for one without."""
-    if media is None:
-        return None
-    major = (media.mime_type or "").partition("/")[0]
-    element = {"image": "img", "audio": "audio", "video": "video"}.get(major, "link")
-    in_place = media.mime_type in SHOWN_IN_PLACE
-    return ShownFile(id=media.id, element=element if in_place else "link", name=media.filename or name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """``shape`` is ``bubble`` or ``line``. ``who`` is ``customer``, ``ai``, ``operator``, ``device``, ``system`` or
     ``note``; ``tone`` of the state as in the style sheet. ``actions`` name what a button may ask for."""
@@ -96,7 +82,8 @@ class Entry:
     actions: tuple[str, ...] = ()
     starts_day: str = ""
     facts: tuple[tuple[str, str], ...] = field(default=())
-    file: ShownFile | None = None
+    file: Attachment | None = None
+    said: Said | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +129,14 @@ class Reader:
         )
 
     def _inbound(self, item: InboundItem) -> Entry:
+        language = self.times.language
         text = item.text or f"[{item.type}]"
+        file = said = None
+        if item.media is not None:
+            file = attachment_of(item.media, language, is_voice="[voice message]" in text)
+        if item.media is not None or item.transcription:
+            said = said_of(item, language)
+            text = caption_of(item.text, item.media)
         state, tone = "", "quiet"
         if item.state is InboundState.OPEN:
             state, tone = self.texts["open"], "wait"
@@ -156,7 +150,6 @@ class Reader:
             return self._entry(
                 f"in-{item.id}", item.at, shape="line", who="customer", text=f"{self.contact_name}: {text}"
             )
-        facts = ((self.texts["transcribed"], item.transcription),) if item.transcription else ()
         return self._entry(
             f"in-{item.id}",
             item.at,
@@ -166,7 +159,8 @@ class Reader:
             text=text,
             state=state,
             tone=tone,
-            facts=facts,
+            file=file,
+            said=said,
         )
 
     def _outbound(self, item: OutboundItem) -> Entry:
@@ -178,6 +172,7 @@ class Reader:
             details.append(self.texts["part_of"].format(part=item.part, count=item.part_count))
         if item.attempt_count > 1:
             details.append(self.texts["attempts"].format(count=item.attempt_count))
+        file = None if item.media is None else attachment_of(item.media, self.times.language)
         fault = "" if item.fault is None else " ".join(filter(None, (item.fault.code, item.fault.detail)))
         return self._entry(
             f"out-{item.id}",
@@ -185,7 +180,7 @@ class Reader:
             shape="bubble",
             who=item.author.value,
             author=author,
-            text=item.text,
+            text=item.text if item.media is None else caption_of(item.text, item.media),
             state=word_of(OUTBOUND, item.state, self.times.language),
             detail=" · ".join(filter(None, details)),
             fault=fault,
@@ -193,7 +188,7 @@ class Reader:
             outbound_id=item.id,
             actions=self._actions(item),
             facts=self._choices(item),
-            file=shown_file(item.media, name=self.texts["file"]),
+            file=file,
         )
 
     def _choices(self, item: OutboundItem) -> tuple[tuple[str, str], ...]:
@@ -299,7 +294,8 @@ class Reader:
         outbound_id: UUID | None = None,
         actions: tuple[str, ...] = (),
         facts: tuple[tuple[str, str], ...] = (),
-        file: ShownFile | None = None,
+        file: Attachment | None = None,
+        said: Said | None = None,
     ) -> Entry:
         return Entry(
             id=name,
@@ -318,6 +314,7 @@ class Reader:
             actions=actions,
             facts=facts,
             file=file,
+            said=said,
         )
 
 

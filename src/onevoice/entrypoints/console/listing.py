@@ -10,6 +10,7 @@ from enum import StrEnum
 from urllib.parse import urlencode
 from uuid import UUID
 
+from onevoice.entrypoints.console.attachments import summary_of
 from onevoice.entrypoints.console.services import ConsoleServices
 from onevoice.entrypoints.console.statements import SQL
 from onevoice.entrypoints.console.texts import TEXTS
@@ -274,7 +275,8 @@ def _preview(visit: Visit, row: Row) -> str:
     if outbound_at is not None and (inbound_at is None or outbound_at > inbound_at):
         prefix = texts["ai_said"] if row["outbound_author"] == "ai" else texts["you_said"]
         return f"{prefix}{_one_line(row['outbound_text'])}"
-    return _one_line(row["inbound_text"] or row["inbound_type"] or "")
+    said = row["transcription"] or summary_of(row["inbound_text"] or "", row["inbound_type"], visit.language)
+    return _one_line(said or row["inbound_type"] or "")
 
 
 def _one_line(text: str) -> str:

@@ -79,12 +79,12 @@ limit $5::bigint;
 
 -- name: read_previews
 -- The latest words of each conversation of a page, whoever said them; what was dropped is not what was said last.
--- Rows: id, inbound_text, inbound_type, inbound_at, outbound_text, outbound_author, outbound_at, parked_reason.
-select w.id, i.text as inbound_text, i.type as inbound_type, i.received_at as inbound_at,
+-- Rows: id, inbound_text, transcription, inbound_type, inbound_at, outbound_text, outbound_author, outbound_at, parked_reason.
+select w.id, i.text as inbound_text, i.transcription, i.type as inbound_type, i.received_at as inbound_at,
     o.text as outbound_text, o.author as outbound_author, o.sealed_at as outbound_at, p.reason as parked_reason
 from unnest($2::uuid[]) with ordinality as w (id, place)
 left join lateral (
-    select m.text, m.type, m.received_at
+    select m.text, m.transcription, m.type, m.received_at
     from inbound_message m
     where m.account_id = $1::text and m.conversation_id = w.id and m.state <> 'recorded'
     order by m.seq desc

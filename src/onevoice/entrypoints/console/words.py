@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from onevoice.entrypoints.http.webchat.texts import Language
 
-__all__ = ["OUTBOUND", "REASONS", "TURNS", "Words", "word_of"]
+__all__ = ["FILES", "OUTBOUND", "REASONS", "TURNS", "Words", "word_of"]
 
 Words = Mapping[str, tuple[str, str]]
 
@@ -86,6 +86,45 @@ REASONS: Words = MappingProxyType({
     "while_held_release": ("regra: enviar primeiro", "set rule: send first"),
     "withdrawn": ("o cliente apagou a mensagem", "the customer withdrew the message"),
     "write_not_approved": ("uma ação não foi aprovada", "an action was not approved"),
+})  # fmt: skip
+
+# Why a file is not there, or its words are not.
+FILES: Words = MappingProxyType({
+    "adapter_raised": ("o canal falhou", "the channel failed"),
+    "address_refused": ("o endereço do arquivo venceu", "the file's address is over"),
+    "answer_unreadable": ("resposta ilegível", "the answer could not be read"),
+    "bad_audio": ("o áudio não pôde ser lido", "the audio could not be read"),
+    "channel_removed": ("o canal não está mais configurado", "the channel is not configured any more"),
+    "channel_unavailable": ("o canal está fora do ar", "the channel is down"),
+    "channel_unreachable": ("o canal não responde", "the channel does not answer"),
+    "compressed": ("o arquivo veio num formato recusado", "the file came in a form that is refused"),
+    "credentials_refused": ("a chave do serviço foi recusada", "the service's key was refused"),
+    "cut_off": ("o arquivo chegou pela metade", "only a part of the file came"),
+    "digest_differs": ("o arquivo chegou alterado", "the file is not what was announced"),
+    "empty": ("o arquivo está vazio", "the file is empty"),
+    "gone": ("o canal não tem mais o arquivo", "the channel does not have it any more"),
+    "host_refused": ("o endereço do arquivo não é do canal", "the file's address is not the channel's"),
+    "insufficient_quota": ("a conta do serviço está sem saldo", "the service's account has run dry"),
+    "missing": ("o arquivo não está mais guardado", "the file is not in the store any more"),
+    "model_unknown": ("o modelo não existe", "there is no such model"),
+    "no_file": ("o arquivo não chegou", "the file did not come"),
+    "no_such_file": ("o canal não conhece o arquivo", "the channel does not know the file"),
+    "no_transcriber": ("ninguém transcreve", "nobody transcribes"),
+    "no_transcript": ("o serviço não devolveu texto", "the service returned no text"),
+    "page_instead_of_file": ("veio uma página no lugar do arquivo", "a page came instead of the file"),
+    "provider_unavailable": ("o serviço está fora do ar", "the service is down"),
+    "provider_unreachable": ("o serviço não responde", "the service does not answer"),
+    "rate_limited": ("pedidos demais", "too many requests"),
+    "redirect_refused": ("o endereço do arquivo leva a outro lugar", "the file's address leads elsewhere"),
+    "refused": ("o serviço recusou", "the service refused it"),
+    "store_unavailable": ("o armazenamento não responde", "the store does not answer"),
+    "timeout": ("demorou demais", "it took too long"),
+    "token_refused": ("a chave do canal foi recusada", "the channel's token was refused"),
+    "too_large": ("é grande demais", "it is too large"),
+    "transcriber_raised": ("o serviço falhou", "the service failed"),
+    "tries_exhausted": ("todas as tentativas falharam", "every try failed"),
+    "type_differs": ("não é o tipo de arquivo anunciado", "it is not the kind of file that was announced"),
+    "wrong_size": ("o arquivo chegou pela metade", "only a part of the file came"),
 })  # fmt: skip
 
 # Whatever became of a message to the customer; `held` is what is due but must still wait.

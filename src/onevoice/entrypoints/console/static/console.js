@@ -26,6 +26,7 @@ function start() {
   let attention = count();
   let wanted = null; // What a refresh that waits is to bring: "list" or "desk".
   let timer = 0;
+  let staysAtEnd = true;
 
   // ------------------------------------------------------------ requests
 
@@ -101,7 +102,7 @@ function start() {
   }
 
   function announce(item) {
-    const text = item.querySelector(".text")?.textContent ?? "";
+    const text = item.querySelector(".text, .what")?.textContent.trim() ?? item.querySelector("img")?.alt ?? "";
     const author = item.querySelector(".author")?.textContent ?? "";
     byId("announcer").textContent = texts.new_message.replace("{name}", author).replace("{text}", text);
   }
@@ -273,13 +274,19 @@ function start() {
 
   function toEnd() {
     scroller.scrollTop = scroller.scrollHeight;
+    staysAtEnd = true;
     byId("below").hidden = true;
   }
 
   byId("below").addEventListener("click", toEnd);
   scroller.addEventListener("scroll", () => {
-    if (isAtEnd()) byId("below").hidden = true;
+    staysAtEnd = isAtEnd();
+    if (staysAtEnd) byId("below").hidden = true;
   }, { passive: true });
+  // A picture has its height only once it is there.
+  scroller.addEventListener("load", () => {
+    if (staysAtEnd) toEnd();
+  }, { capture: true });
 
   // ------------------------------------------------------------ sound
 

@@ -1,5 +1,6 @@
 // Swaps the parts of the page that the server rendered anew. What somebody is writing, where they look and what they
-// opened stays: fields marked data-keep keep their value, lists marked data-keyed change item by item.
+// opened stays: fields marked data-keep keep their value, lists marked data-keyed change item by item, and of an item
+// that changes the elements marked data-lasts stay.
 
 const byId = (id) => document.getElementById(id);
 const rendered = new Map(); // id → the server's last HTML of a part or of a keyed item
@@ -53,6 +54,14 @@ function keep(field, next) {
   else again.value = field.value;
 }
 
+/** A player that plays and a picture that is there move into the new item; within one task a player plays on. */
+function outlast(current, fresh) {
+  for (const lasting of current.querySelectorAll("[data-lasts]")) {
+    const again = fresh.querySelector(`#${CSS.escape(lasting.id)}`);
+    if (again && again.getAttribute("src") === lasting.getAttribute("src")) again.replaceWith(lasting);
+  }
+}
+
 function reconcile(list, next) {
   const added = [];
   const wanted = new Set();
@@ -69,7 +78,9 @@ function reconcile(list, next) {
       if (rendered.get(item.id) !== html) {
         const fresh = document.adoptNode(item);
         if (place === current) place = fresh;
-        current.replaceWith(fresh);
+        current.before(fresh);
+        outlast(current, fresh);
+        current.remove();
         current = fresh;
       }
       if (current === place) place = place.nextElementSibling;
