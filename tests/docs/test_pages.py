@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -21,7 +22,7 @@ from onevoice.adapters.agents.module import load_agent
 from onevoice.adapters.agents.protocol import decode_proposal, encode_context
 from onevoice.settings import load_settings
 from onevoice.testing import make_turn_context
-from onevoice.vocabulary import EffectState, UntoldEffect
+from onevoice.vocabulary import EffectState, Media, MediaId, MediaKind, MediaState, UntoldEffect
 from tests.architecture.project import ROOT
 from tests.cli.command import run_command
 from tests.cli.patient import Graph, graph
@@ -105,6 +106,19 @@ def test_a_request_is_what_an_agent_is_sent(block: Block) -> None:
         assert set(shown[part]) == set(sent[part])
     for part in ("history", "messages"):
         assert set(shown[part][0]) == set(sent[part][0])
+
+
+@pytest.mark.parametrize("block", _blocks("json", "message"))
+def test_a_message_with_a_file_is_what_an_agent_is_sent(block: Block) -> None:
+    """The same keys, of the message and of its file."""
+    spare = make_turn_context("oi").messages[0]
+    media = Media(id=MediaId(spare.id), kind=MediaKind.IMAGE, state=MediaState.STORED)
+    context = make_turn_context(replace(spare, media=media))
+    [sent] = json.loads(encode_context(context, deadline_seconds=60))["messages"]
+
+    shown = json.loads(block.text)
+
+    assert (set(shown), set(shown["media"])) == (set(sent), set(sent["media"]))
 
 
 @pytest.mark.parametrize("block", _blocks("json", "answer"))
