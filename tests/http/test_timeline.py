@@ -224,9 +224,7 @@ async def test_an_outbound_item(client: AsyncClient, own: Rows) -> None:
             "part": 1,
             "part_count": 1,
             "attempt_count": 2,
-            "sent_at": None,
-            "delivered_at": None,
-            "read_at": None,
+            **dict.fromkeys(("sent_at", "delivered_at", "read_at")),
             "fault": {"code": "131047", "detail": "Re-engagement message"},
         }
     ]
