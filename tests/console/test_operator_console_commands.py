@@ -345,20 +345,20 @@ async def test_what_is_parked_is_released_discarded_or_made_ones_own(
     """Each button does its own; somebody else's conversation is refused."""
     conversation = await site.write("oi")
     await as_ana.post(conversation, "take")
+    parked = {"state": "parked", "reason": "needs_template"}
     ids = [
-        await site.rows.outbound(conversation, state="parked", reason="needs_template", text=text)
-        for text in ("liberar", "descartar", "adotar")
+        await site.rows.outbound(conversation, text=text, author=author, **parked)
+        for text, author in (("liberar", "operator"), ("descartar", "system"), ("adotar", "system"))
     ]
 
-    refused = await as_rui.post(conversation, f"outbound/{ids[0]}/release")
-    assert refused.status_code == 409
+    assert (await as_rui.post(conversation, f"outbound/{ids[0]}/release")).status_code == 409
     answers = [
         await as_ana.post(conversation, f"outbound/{outbound}/{decision}")
         for outbound, decision in zip(ids, ("release", "discard", "mine"), strict=True)
     ]
-    again = await as_ana.post(conversation, f"outbound/{ids[2]}/mine")
+    answers.append(await as_ana.post(conversation, f"outbound/{ids[2]}/mine"))
 
-    assert {answer.status_code for answer in (*answers, again)} == {303}
+    assert {answer.status_code for answer in answers} == {303}
     rows = await site.rows.connection.fetch("select text, state, author from outbound_message order by seq")
     states = {(row["text"], row["author"]): row["state"] for row in rows}
     assert states[("descartar", "system")] == "cancelled"

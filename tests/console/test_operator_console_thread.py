@@ -158,6 +158,24 @@ async def test_a_message_says_honestly_how_it_stands(
     assert text_of(await reader.thread(conversation), f"out-{message}").partition("12:00 ")[2] == words
 
 
+@pytest.mark.parametrize(
+    ("state", "author", "offered"),
+    [("AI_ACTIVE", "ai", True), ("HUMAN_ACTIVE", "ai", False), ("HUMAN_ACTIVE", "operator", True)],
+)
+async def test_the_ais_parked_words_are_not_released_over_a_human(
+    site: ConsoleSite, reader: Reader, ana: Operator, state: str, author: str, offered: bool
+) -> None:
+    """Its holder sends them as their own, or discards them."""
+    holder = {"authority_owner": ana.id, "authority_reason": "manual"} if state == "HUMAN_ACTIVE" else {}
+    conversation = await site.rows.conversation(authority_state=state, **holder)  # type: ignore[arg-type]
+    columns = {"turn_id": new_id()} if author == "ai" else {}
+    message = await site.rows.outbound(
+        conversation, state="parked", reason="needs_template", author=author, sealed=10, **columns
+    )
+
+    assert ("Release" in text_of(await reader.thread(conversation), f"out-{message}")) is offered
+
+
 async def test_an_operator_who_does_not_own_it_is_offered_nothing(
     site: ConsoleSite, reader: Reader, rui: Operator
 ) -> None:

@@ -29,7 +29,7 @@ from onevoice.entrypoints.http.api.schemas import (
     TriageItem,
     TurnItem,
 )
-from onevoice.vocabulary import AuthorityState, InboundState, OutboundState, TurnState
+from onevoice.vocabulary import Author, AuthorityState, InboundState, OutboundState, TurnState
 
 __all__ = ["Entry", "Reader", "describe_value"]
 
@@ -88,13 +88,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Makes entries of the timeline's items. ``may_act``: nobody else holds the conversation; ``owns``: its reader."""
+    """Makes entries of the timeline's items. ``may_act``: nobody else holds the conversation; ``owns``: its reader.
+    ``ai_may_speak``: no human is to speak in the AI's place."""
 
     times: Times
     names: Mapping[UUID, str]
     contact_name: str
     may_act: bool
     owns: bool
+    ai_may_speak: bool
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -199,7 +201,9 @@ class Reader:
     def _actions(self, item: OutboundItem) -> tuple[str, ...]:
         """Only what the step behind the button would allow as things stand."""
         actions: list[str] = []
-        if self.may_act and item.state in _RELEASABLE and item.reason != "authority_revoked":
+        may_speak = self.ai_may_speak or item.author is Author.OPERATOR
+        is_parked = item.state in _RELEASABLE and item.reason != "authority_revoked"
+        if self.may_act and may_speak and is_parked:
             actions.append("release")
         if self.owns and item.state in _ADOPTABLE:
             actions.append("mine")

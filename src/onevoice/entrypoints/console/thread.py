@@ -22,7 +22,7 @@ from onevoice.entrypoints.http.api.schemas import Conversation, InboundItem, Out
 from onevoice.entrypoints.http.api.statements import SQL as API_SQL
 from onevoice.entrypoints.http.api.timeline import read_timeline, timeline_item
 from onevoice.store.database import Row, Transaction
-from onevoice.vocabulary import ConversationId
+from onevoice.vocabulary import AuthorityState, ConversationId
 
 __all__ = ["Thread", "ThreadQuery", "read_thread"]
 
@@ -209,12 +209,19 @@ async def _entries(
         contact_name=(conversation.contact.name or "").strip() or conversation.contact.id,
         may_act=standing.may_act,
         owns=standing.owns,
+        ai_may_speak=_ai_may_speak(conversation),
     )
     read = [entry for item in items if (entry := reader.read(item)) is not None]
     read += [reader.note(note) for note in notes if cutoff is None or note.at >= cutoff]
     # Stable: what the timeline put in order at one instant stays in order.
     read.sort(key=lambda entry: entry.at)
     return tuple(_with_days(read, times))
+
+
+def _ai_may_speak(conversation: Conversation) -> bool:
+    authority = conversation.authority
+    is_waiting = authority.state is AuthorityState.HANDOFF_PENDING and authority.owner is None
+    return is_waiting or authority.state is AuthorityState.AI_ACTIVE
 
 
 def _with_days(entries: Sequence[Entry], times: Times) -> list[Entry]:
