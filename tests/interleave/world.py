@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -396,7 +395,3 @@ class World:
 
 def _is_open(seat: Seat, facts: Facts) -> bool:
     return seat.guard is None or bool(seat.guard(facts))
-
-
-def moment(seconds: float) -> datetime:
-    return START + timedelta(seconds=seconds)
