@@ -131,3 +131,18 @@ def test_the_page_names_every_reason_of_readiness() -> None:
 
     assert len(reasons) == 5
     assert [reason for reason in reasons if f"`{reason}`" not in page] == []
+
+
+def test_every_kind_of_event_is_named(document: dict[str, Any]) -> None:
+    """Whoever reads the stream knows what may come; `subject` is explained where it is another row's id."""
+    flow = ROOT / "src" / "onevoice" / "flow"
+    written = {
+        kind
+        for path in flow.rglob("*.py")
+        for kind in re.findall(r'\bEntry\(\s*kind="([a-z_]+)"', path.read_text(encoding="utf-8"))
+    }
+    described = document["components"]["schemas"]["Event"]["properties"]["kind"]["description"]
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+
+    assert {"media", "transcription", "turn", "suggestion"} <= written
+    assert [kind for kind in sorted(written) if f"`{kind}`" not in described or f"`{kind}`" not in page] == []
