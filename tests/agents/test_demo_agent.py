@@ -295,10 +295,22 @@ async def test_an_audio_is_read_by_its_transcription() -> None:
     """A transcribed audio is understood like a text; one that nobody heard is asked for in writing."""
     template = make_turn_context("x", at=NOW).messages[0]
     heard = BurstMessage(id=template.id, type="audio", text=None, at=NOW, transcription="aceita pix?")
-    unheard = BurstMessage(id=template.id, type="audio", text=None, at=NOW)
+    mark = "[voice message] [audio not transcribed]"
+    unheard = BurstMessage(id=template.id, type="audio", text=mark, at=NOW)
 
     assert "PIX, sim" in only_text(await new_agent().propose(make_turn_context(heard, at=NOW)))
     assert "ouvir o seu áudio" in only_text(await new_agent().propose(make_turn_context(unheard, at=NOW)))
+
+
+async def test_a_caption_is_read_and_the_file_is_not() -> None:
+    """What onevoice says of a file is not taken for the customer's words."""
+    template = make_turn_context("x", at=NOW).messages[0]
+    photo = BurstMessage(id=template.id, type="image", text="[image] aceita pix?", at=NOW)
+    answer = only_text(await new_agent().propose(make_turn_context(photo, at=NOW)))
+
+    assert "PIX, sim" in answer
+    assert "Recebi o arquivo" in answer
+    assert "image" not in answer
 
 
 async def test_an_empty_burst_is_answered_with_silence() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from onevoice.adapters.agents.burst import spoken_text
+from onevoice.adapters.agents.burst import own_words
 from onevoice.adapters.agents.demo.answers import Speaker
 from onevoice.adapters.agents.demo.book import Book
 from onevoice.adapters.agents.demo.desk import Desk
@@ -43,7 +43,7 @@ class DemoAgent:
         if not context.messages:
             return Proposal(silence_reason="nothing_to_answer")
         now = context.messages[-1].at.astimezone(self._zone)
-        texts = [text for message in context.messages if (text := spoken_text(message))]
+        texts = [text for message in context.messages if (text := own_words(message))]
         understanding = understand(texts, today=now.date())
         speaker = Speaker(understanding.language or _language_of_history(context))
         if Intent.HUMAN in understanding.intents:

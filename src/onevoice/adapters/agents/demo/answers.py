@@ -140,6 +140,10 @@ TEXTS: dict[str, dict[Language, str]] = {
         PT: "Não consegui ouvir o seu áudio. Pode escrever, por favor?",
         EN: "I could not listen to your audio. Could you write it, please?",
     },
+    "not_seen": {
+        PT: "Recebi o arquivo, mas por aqui só leio texto e ouço áudio.",
+        EN: "I got the file, but here I only read text and listen to voice messages.",
+    },
     "not_understood": {
         PT: "Entendi que você escreveu “{words}”, mas não sei resolver isso sozinho.",
         EN: "I read “{words}”, but I can't take care of that by myself.",

@@ -14,6 +14,7 @@ from onevoice.vocabulary import EffectState, TurnContext, UntoldEffect
 
 # What is worth no line of its own when something else is answered.
 _COURTESIES = frozenset({Intent.GREET, Intent.THANKS, Intent.BYE})
+_FILES = frozenset({"image", "video", "document"})
 _ABOUT_A_VISIT = frozenset({Question.WHICH_DAY, Question.WHICH_TIME, Question.WHICH_TIME_TO_MOVE})
 
 
@@ -37,14 +38,16 @@ class Desk:
         self._lines += [line for effect in self.context.effects if (line := self._untold(effect)) is not None]
         for intent in self._intents():
             await self._answer_intent(intent)
-        if any(
-            message.type == "audio" and not message.transcription and not message.text
-            for message in self.context.messages
-        ):
-            self._lines.append(self.speaker.say("not_heard"))
+        self._lines += self._about_files()
         if self.asked.unknown or not self._lines:
             self._answer_unknown()
         return list(dict.fromkeys(self._lines))
+
+    def _about_files(self) -> list[str]:
+        """What the desk can do nothing with: an audio that nobody heard, any other file."""
+        unread = [message.type for message in self.context.messages if not message.transcription]
+        lines = [self.speaker.say("not_heard")] if "audio" in unread else []
+        return lines + ([self.speaker.say("not_seen")] if _FILES & set(unread) else [])
 
     def _intents(self) -> list[Intent]:
         """What is answered: courtesies only when nothing else was said, a greeting always first."""
