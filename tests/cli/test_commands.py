@@ -176,6 +176,7 @@ def test_migrate_and_doctor_on_a_new_folder(tmp_path: Path) -> None:
     assert levels | {"disk": "ok"} == {
         **dict.fromkeys(["configuration", "database", "clock", "migrations", "roles", "accounts"], "ok"),
         **dict.fromkeys(["data_dir", "disk", "public_url", "broker", "agent", "triage"], "ok"),
+        **dict.fromkeys(["media", "transcription"], "ok"),
         "channels": "warning",
     }
 

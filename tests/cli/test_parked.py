@@ -102,11 +102,16 @@ async def test_a_message_is_released_or_discarded(parked: Terminal, rows: Rows) 
 async def test_it_works_in_what_an_operator_holds(parked: Terminal, rows: Rows) -> None:
     """Whoever may use the server's database acts as an admin."""
     conversation = await rows.conversation(authority_state="HUMAN_ACTIVE", authority_owner=new_id())
-    message = await rows.outbound(conversation, state="parked")
+    message = await rows.outbound(conversation, state="parked", author="operator")
+    system = await rows.outbound(conversation, state="parked")
 
     await parked("release", str(message))
+    refused = await parked("release", str(system), status=1)
 
     assert (await state_of(rows, message))[0] == "due"
+    # Only a human's words leave while a human has the conversation.
+    assert "send the words as your own" in refused.err
+    assert (await state_of(rows, system))[0] == "parked"
 
 
 async def test_what_cannot_be_done_changes_nothing(parked: Terminal, rows: Rows) -> None:

@@ -25,7 +25,9 @@ async def test_a_file_is_shown_to_its_visitor_alone(site: Site, client: AsyncCli
 
     assert (shown.content, shown.headers["content-type"]) == (b"a picture", "image/png")
     assert shown.headers["x-content-type-options"] == "nosniff"
-    assert shown.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    assert (
+        shown.headers["content-security-policy"] == "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+    )
     assert (part.status_code, part.content) == (206, b"picture")
     assert [answer.status_code for answer in hidden] == [404] * 5
     assert stranger.status_code == 401

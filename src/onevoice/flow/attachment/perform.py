@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -11,7 +10,8 @@ from onevoice.errors import MessageUnsendable
 from onevoice.flow.attachment.decide import FILE_BYTES_MAX, Prepared, check_content, choose_kind
 from onevoice.flow.conversation import ConversationKey, Row
 from onevoice.flow.media.decide import media_key
-from onevoice.flow.media.sniff import HEAD_BYTES, UNKNOWN_TYPE, sniff_type
+from onevoice.flow.media.meter import Meter
+from onevoice.flow.media.sniff import UNKNOWN_TYPE, sniff_type
 from onevoice.flow.runtime import Runtime
 from onevoice.store.database import Transaction
 from onevoice.store.statements import load_statements
@@ -47,13 +47,13 @@ async def keep_file(
     """
     media = MediaId(runtime.chance.new_id())
     key = media_key(account, media)
-    meter = _Meter()
-    await runtime.media.write(key, meter.measure(chunks))
+    meter = Meter()
+    await runtime.media.write(key, meter.measure(_bounded(chunks)))
     if meter.size_bytes == 0:
         await runtime.media.delete(key)
         raise MessageUnsendable("file_empty", "the file has no bytes; send it again")
     name = _safe_name(filename)
-    mime_type = _identify(bytes(meter.head), name, claimed_type)
+    mime_type = _identify(meter.head, name, claimed_type)
     async with runtime.database.transaction("keep_file", account=account) as transaction:
         await transaction.execute(
             SQL["keep_file"],
@@ -176,26 +176,12 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + 65_536]
 
 
-class _Meter:
-    """Measures a file while it streams past, keeping its head only."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self.head = bytearray()
-        self.size_bytes = 0
-
-    @property
-    def digest(self) -> bytes:
-        return self._digest.digest()
-
-    async def measure(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-        async for chunk in chunks:
-            self.size_bytes += len(chunk)
-            if self.size_bytes > FILE_BYTES_MAX:
-                raise MessageUnsendable(
-                    "file_too_large", f"the file has more than {FILE_BYTES_MAX} bytes; send a smaller one"
-                )
-            self._digest.update(chunk)
-            if len(self.head) < HEAD_BYTES:
-                self.head += chunk[: HEAD_BYTES - len(self.head)]
-            yield chunk
+async def _bounded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    size_bytes = 0
+    async for chunk in chunks:
+        size_bytes += len(chunk)
+        if size_bytes > FILE_BYTES_MAX:
+            raise MessageUnsendable(
+                "file_too_large", f"the file has more than {FILE_BYTES_MAX} bytes; send a smaller one"
+            )
+        yield chunk

@@ -9,6 +9,8 @@ from onevoice.vocabulary import AccountId, MediaId, MediaState, TranscriptionSta
 
 LEASE_SECONDS = 15.0
 """A download whose process is gone is another's after so long; a running one is renewed every third of it."""
+FETCH_SECONDS_MAX = 600.0
+"""For one try as a whole: a host that gives a byte now and then keeps no place for ever."""
 RETRY_SECONDS_FIRST = 2.0
 RETRY_SECONDS_MAX = 600.0
 # About twenty failures an hour may block a number's downloads (wire format 1.12); the ids hold for a week.

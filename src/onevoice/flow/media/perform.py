@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onevoice.errors import MediaUnavailable
 from onevoice.flow.conversation import Conversation, ConversationKey, Entry, lock, record, refresh
-from onevoice.flow.media.decide import LEASE_SECONDS, TRIES_MAX, After, Measured, decide_after, media_key
-from onevoice.flow.media.sniff import HEAD_BYTES, sniff_type
+from onevoice.flow.media.decide import (
+    FETCH_SECONDS_MAX,
+    LEASE_SECONDS,
+    TRIES_MAX,
+    After,
+    Measured,
+    decide_after,
+    media_key,
+)
+from onevoice.flow.media.meter import Meter
+from onevoice.flow.media.sniff import sniff_type
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import MediaRef
 from onevoice.ports.wakeup import Work
@@ -90,14 +99,16 @@ async def fetch(runtime: Runtime, download: Download) -> Measured | MediaUnavail
     if download.try_count > TRIES_MAX:
         # Every earlier try ended with its process.
         return MediaUnavailable("tries_exhausted", retry=False)
-    meter = _Meter()
+    meter = Meter()
     key = media_key(download.account, download.id)
     try:
-        async with channel.download(download.ref) as stream:
+        async with asyncio.timeout(FETCH_SECONDS_MAX), channel.download(download.ref) as stream:
             await runtime.media.write(key, meter.measure(stream.chunks))
-        measured = meter.result(download.ref)
+        measured = _judge(meter, download.ref)
         if isinstance(measured, MediaUnavailable):
             await runtime.media.delete(key)
+    except TimeoutError:
+        return MediaUnavailable("timeout")
     except MediaUnavailable as error:
         return error
     except Exception as error:  # noqa: BLE001  # Whatever an adapter raised, the customer must not wait for it.
@@ -192,30 +203,13 @@ def _state(value: str | None) -> TranscriptionState | None:
     return TranscriptionState(value) if value else None
 
 
-class _Meter:
-    """Measures a file while it streams past, keeping its head only."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self._head = bytearray()
-        self._size_bytes = 0
-
-    async def measure(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        async for chunk in chunks:
-            self._digest.update(chunk)
-            self._size_bytes += len(chunk)
-            if len(self._head) < HEAD_BYTES:
-                self._head += chunk[: HEAD_BYTES - len(self._head)]
-            yield chunk
-
-    def result(self, ref: MediaRef) -> Measured | MediaUnavailable:
-        """What the bytes are; refused when they are not the file the webhook told of."""
-        if self._size_bytes == 0:
-            return MediaUnavailable("empty")
-        digest = self._digest.digest()
-        if ref.sha256 is not None and ref.sha256 != digest:
-            return MediaUnavailable("digest_differs")
-        mime_type = sniff_type(bytes(self._head), ref.kind, filename=ref.filename)
-        if mime_type is None:
-            return MediaUnavailable("type_differs", retry=False)
-        return Measured(mime_type=mime_type, size_bytes=self._size_bytes, sha256=digest)
+def _judge(meter: Meter, ref: MediaRef) -> Measured | MediaUnavailable:
+    """What the bytes are; refused when they are not the file the webhook told of."""
+    if meter.size_bytes == 0:
+        return MediaUnavailable("empty")
+    if ref.sha256 is not None and ref.sha256 != meter.digest:
+        return MediaUnavailable("digest_differs")
+    mime_type = sniff_type(meter.head, ref.kind, filename=ref.filename)
+    if mime_type is None:
+        return MediaUnavailable("type_differs", retry=False)
+    return Measured(mime_type=mime_type, size_bytes=meter.size_bytes, sha256=meter.digest)
