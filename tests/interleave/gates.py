@@ -25,6 +25,8 @@ Guard = Callable[[Facts], bool]
 
 TRANSACTION = 1
 STATEMENT = 2
+# Also where nothing but a death could happen: after a commit, before anybody knows of it.
+ANYWHERE = 3
 
 
 class StepClock:
@@ -185,7 +187,7 @@ class GatedDatabase(Database):
         finally:
             seat.has_ended = True
         # Committed on the server, not yet known to its caller: a place of its own to die at.
-        await seat.gate(f"{name}: done", level=STATEMENT)
+        await seat.gate(f"{name}: done", level=ANYWHERE)
         return rows
 
     @asynccontextmanager
@@ -206,7 +208,7 @@ class GatedDatabase(Database):
                 await seat.gate(f"{name}: commit", level=STATEMENT)
         finally:
             seat.has_ended = True
-        await seat.gate(f"{name}: committed", level=STATEMENT)
+        await seat.gate(f"{name}: committed", level=ANYWHERE)
 
     def backend_pid(self) -> int | None:
         """The server process of its only connection."""

@@ -32,7 +32,7 @@ from tests.interleave.casts import (
     worker,
 )
 from tests.interleave.choices import Choices
-from tests.interleave.gates import STATEMENT
+from tests.interleave.gates import ANYWHERE
 from tests.interleave.memory import Memory
 from tests.interleave.search import Found, run_once
 from tests.interleave.theatre import Theatre
@@ -90,7 +90,7 @@ async def test_killed_anywhere_another_process_carries_on(
     theatre: Theatre, story: Cast, *, is_long: bool
 ) -> None:
     """Every statement, commit and call is a place to die at; afterwards I1 to I7 hold and nothing is left undone."""
-    cast = replace(story, level=STATEMENT)
+    cast = replace(story, level=ANYWHERE)
     found, memory = Found(), Memory()
     undisturbed = await run_once(theatre, cast, Choices(), found=found, prunes=False, memory=memory)
     assert not found.failures, str(found.failures[0])
