@@ -60,6 +60,8 @@ from tests.configuration import PLANTED, WHATSAPP, faults
         ('[agent]\nuse = "builtin:ecko"', "agent.use: names no built-in agent; did you mean builtin:echo?"),
         ('[agent]\nuse = "my agent"', "agent.use: names no agent; "),
         ('[agent]\nuse = "https://"', "agent.use: is no web address; "),
+        ('[agent]\nuse = "http://0177.0.0.1"', "agent.use: has a host of digits that is no address; "),
+        ('[notify]\nurl = "http://10.0.0.256/x"', "notify.url: has a host of digits that is no address; "),
         ('[agent]\nuse = "http://a:b"', "agent.use: is no URL; "),
         (f'[agent]\nuse = "https://user:{PLANTED}@host/"', "agent.use: holds credentials; "),
         ("[agent]\nmin_confidence = 1.1", "agent.min_confidence: is too large; at most 1"),

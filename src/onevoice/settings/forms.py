@@ -5,6 +5,7 @@ A form's fault says what is wrong and what would be right, and never repeats the
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
 from difflib import SequenceMatcher
@@ -26,6 +27,8 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?")
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# A name's last label is no number: what looks like one is an address, or nothing a client can call.
+_NUMERIC_HOST = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)\.?")
 BUILTIN_AGENTS = ("builtin:demo", "builtin:echo")
 
 
@@ -71,6 +74,8 @@ def check_http_url(value: str) -> str:
         raise fault("is no URL; write https://host/path") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise fault("is no web address; write https://host/path (http:// is accepted too)")
+    if _NUMERIC_HOST.fullmatch(parts.hostname) and not _is_address(parts.hostname):
+        raise fault("has a host of digits that is no address; write four numbers from 0 to 255, or a name")
     if _CONTROL.search(value) or " " in value:
         raise fault("holds a blank or a control character; write https://host/path")
     if "@" in parts.netloc:
@@ -78,6 +83,14 @@ def check_http_url(value: str) -> str:
     if parts.fragment:
         raise fault("ends in a #fragment; leave it out")
     return value.rstrip("/")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def check_root_url(value: str) -> str:
