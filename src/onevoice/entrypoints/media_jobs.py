@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from onevoice.flow.media.decide import LEASE_SECONDS
@@ -54,26 +54,25 @@ class MediaJobs:
 
     async def renew(self) -> bool:
         """Keep the leases of everything that runs here."""
-        await self._lease(LEASE_SECONDS)
+        await self._lease(list(self._downloads.values()), list(self._hearings.values()), LEASE_SECONDS)
         return False
 
     async def stop(self) -> None:
-        """Break off what runs and hand it to others at once."""
-        left = list(self._downloads.values()), list(self._hearings.values())
-        tasks = set(self._tasks)
-        for task in tasks:
+        """Break off what runs and hand it to others at once; nothing of it is renewed afterwards."""
+        downloads, hearings = list(self._downloads.values()), list(self._hearings.values())
+        for task in self._tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        self._downloads = {download.id: download for download in left[0]}
-        self._hearings = {hearing.id: hearing for hearing in left[1]}
-        await self._lease(0.0)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await self._until_available(lambda: self._lease(downloads, hearings, 0.0))
 
-    async def _lease(self, seconds: float) -> None:
-        if self._downloads:
-            await renew_downloads(self._runtime, list(self._downloads.values()), seconds=seconds)
-        if self._hearings:
-            await renew_transcriptions(self._runtime, list(self._hearings.values()), seconds=seconds)
+    async def _lease(
+        self, downloads: Sequence[Download], hearings: Sequence[Hearing], seconds: float
+    ) -> None:
+        if downloads:
+            await renew_downloads(self._runtime, downloads, seconds=seconds)
+        if hearings:
+            await renew_transcriptions(self._runtime, hearings, seconds=seconds)
 
     async def _download(self, download: Download) -> None:
         try:

@@ -116,7 +116,7 @@ class Worker:
         for work in Work:
             self._runtime.wakeup.nudge(work)
         await _finished(self._loops[:4])
-        await self._until_available(self._media.stop)
+        await self._media.stop()
         await _finished(self._turn_tasks, seconds_max=max(0.0, seconds))
         left = [running.turn for running in self._running.values()]
         await _finished(self._turn_tasks, cancel=True)
