@@ -12,6 +12,7 @@ from typing import Final
 
 import httpx2
 
+from onevoice.adapters.channels.whatsapp.answer import read_bounded
 from onevoice.adapters.channels.whatsapp.body import MEDIA_TYPES, message_body
 from onevoice.adapters.channels.whatsapp.contact import aliases_of
 from onevoice.adapters.channels.whatsapp.errors import classify, read_error
@@ -130,16 +131,9 @@ async def _post(
     )
     response = await http.send(request, stream=True, auth=None, follow_redirects=False)
     try:
-        return response.status_code, await _read_bounded(response)
+        answer = await read_bounded(response, bytes_max=ANSWER_BYTES_MAX)
+        if answer is None:
+            raise _AnswerUnreadable("answer_too_large")
+        return response.status_code, answer
     finally:
         await response.aclose()
-
-
-async def _read_bounded(response: httpx2.Response) -> bytes:
-    # Raw: an answer compressed against our wish cannot unpack to any size; it is no JSON, and read as such.
-    answer = bytearray()
-    async for chunk in response.aiter_raw():
-        answer += chunk
-        if len(answer) > ANSWER_BYTES_MAX:
-            raise _AnswerUnreadable("answer_too_large")
-    return bytes(answer)

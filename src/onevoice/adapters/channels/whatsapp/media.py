@@ -15,6 +15,7 @@ from typing import Final
 
 import httpx2
 
+from onevoice.adapters.channels.whatsapp.answer import read_bounded
 from onevoice.adapters.channels.whatsapp.errors import read_error
 from onevoice.adapters.channels.whatsapp.shape import (
     Object,
@@ -208,13 +209,11 @@ async def _chunks(response: httpx2.Response, media: MediaRef, address: _Address)
 
 
 async def _read_answer(response: httpx2.Response) -> Object:
-    answer = bytearray()
-    async for chunk in response.aiter_raw():
-        answer += chunk
-        if len(answer) > _ANSWER_BYTES_MAX:
-            raise MediaUnavailable("answer_unreadable")
+    answer = await read_bounded(response, bytes_max=_ANSWER_BYTES_MAX)
+    if answer is None:
+        raise MediaUnavailable("answer_unreadable")
     try:
-        return as_object(decode_json(bytes(answer)))
+        return as_object(decode_json(answer))
     except BodyUnreadable:
         if response.status_code == 200:
             raise MediaUnavailable("answer_unreadable") from None

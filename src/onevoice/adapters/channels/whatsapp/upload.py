@@ -11,6 +11,7 @@ from typing import Final
 
 import httpx2
 
+from onevoice.adapters.channels.whatsapp.answer import read_bounded
 from onevoice.adapters.channels.whatsapp.errors import classify, read_error
 from onevoice.adapters.channels.whatsapp.shape import as_object, decode_json, identifier_at
 from onevoice.errors import BodyUnreadable, MediaUnavailable
@@ -45,11 +46,13 @@ async def upload(
     try:
         response = await http.send(request, stream=True, auth=None, follow_redirects=False)
         try:
-            answer = await _read_bounded(response)
+            answer = await read_bounded(response, bytes_max=_ANSWER_BYTES_MAX)
         finally:
             await response.aclose()
     except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
         raise MediaUnavailable("channel_unreachable") from error
+    if answer is None:
+        raise MediaUnavailable("answer_unreadable")
     return _read_id(response.status_code, answer)
 
 
@@ -73,15 +76,6 @@ async def _stream(head: bytes, chunks: AsyncIterator[bytes], tail: bytes) -> Asy
     async for chunk in chunks:
         yield chunk
     yield tail
-
-
-async def _read_bounded(response: httpx2.Response) -> bytes:
-    answer = bytearray()
-    async for chunk in response.aiter_raw():
-        answer += chunk
-        if len(answer) > _ANSWER_BYTES_MAX:
-            raise MediaUnavailable("answer_unreadable")
-    return bytes(answer)
 
 
 def _read_id(status: int, answer: bytes) -> str:
