@@ -108,6 +108,28 @@ async def test_time_does_not_go_back() -> None:
         await ManualClock().advance(-1)
 
 
+async def test_a_jump_sets_the_wall_clock_only() -> None:
+    """Whoever sleeps sleeps as long as before, and time that is measured goes on."""
+    clock = ManualClock()
+    start, woken = clock.now(), list[float]()
+
+    async def sleeper() -> None:
+        await clock.sleep(5)
+        woken.append(clock.monotonic())
+
+    task = asyncio.create_task(sleeper())
+    await clock.advance(1)
+    clock.jump(-3600)
+    assert clock.now() == start + timedelta(seconds=1 - 3600)
+    assert clock.monotonic() == 1.0
+    await clock.advance(3.9)
+    assert woken == []
+    await clock.advance(0.2)
+    await task
+
+    assert woken == [5.0]
+
+
 def test_a_naive_start_is_refused() -> None:
     """A start without a time zone is a mistake that says what to do."""
     with pytest.raises(ValueError, match="tzinfo=UTC"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onevoice.flow.outbox.begin import begin_sends
 from onevoice.vocabulary import TurnState
+from tests.invariants import find_violations
 from tests.perform.stage import Stage
 
 
@@ -38,6 +39,22 @@ async def test_a_customer_who_never_stops_is_answered_at_the_cap(stage: Stage) -
 
     assert len(stage.agent.contexts) == 1
     assert len(stage.agent.contexts[0].messages) == 10
+    assert stage.sent == ["Certo!"]
+
+
+async def test_a_clock_that_jumps_back_does_not_lengthen_the_wait(stage: Stage) -> None:
+    """The cap counts from the earliest instant any open message has, in whatever order they took the lock (I6)."""
+    await stage.customer("oi")
+    stage.clock.jump(-10.0)
+    for _ in range(9):
+        await stage.customer("e mais uma coisa")
+        await stage.after(2.0)
+    assert stage.sent == []
+    assert await find_violations(stage.owner) == []
+    await stage.customer("é isso")
+    await stage.after(2.0)
+
+    assert len(stage.agent.contexts[0].messages) == 11
     assert stage.sent == ["Certo!"]
 
 

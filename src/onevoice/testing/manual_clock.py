@@ -63,11 +63,20 @@ class ManualClock:
         heappush(self._sleepers, (due_at, self._asleep_count, future))
         await future
 
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock by so many seconds, forth or back: time that is measured does not notice."""
+        span = timedelta(seconds=seconds)
+        self._start += span
+        self._now += span
+        self._sleepers = [(due_at + span, order, future) for due_at, order, future in self._sleepers]
+
     async def advance(self, by: timedelta | float) -> None:
         """Move time forward; ``by`` is a timedelta or seconds."""
         span = by if isinstance(by, timedelta) else timedelta(seconds=by)
         if span < timedelta(0):
-            raise ValueError("time does not go back: advance by zero or more")
+            raise ValueError(
+                "time does not go back: advance by zero or more, or set the wall clock with jump()"
+            )
         until = self._now + span
         await settle()
         while self._sleepers and self._sleepers[0][0] <= until:

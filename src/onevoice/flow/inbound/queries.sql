@@ -92,8 +92,9 @@ with clock as materialized (
             then excluded.contact_address else c.contact_address end,
         contact_name = coalesce(excluded.contact_name, c.contact_name),
         arrival_count = c.arrival_count + excluded.arrival_count,
-        open_since = case when excluded.arrival_count > 0 then coalesce(c.open_since, excluded.open_since)
-            else c.open_since end,
+        -- The earliest instant of them all: two statements may take the lock in another order than they read the clock,
+        -- and a clock may jump back; neither lengthens what the customer waits for.
+        open_since = least(c.open_since, excluded.open_since),
         turn_due_at = case
             when excluded.arrival_count = 0 then c.turn_due_at
             when c.authority_state = 'AI_ACTIVE' and c.running_turn_id is null and not c.reply_waiting
@@ -101,13 +102,13 @@ with clock as materialized (
                 least(excluded.last_inbound_at + make_interval(secs => (
                           select r.window_seconds from arrived r
                           where r.account_id = excluded.account_id and r.conversation_id = excluded.id)),
-                      coalesce(c.open_since, excluded.open_since) + make_interval(secs => $25::float8)),
+                      least(c.open_since, excluded.open_since) + make_interval(secs => $25::float8)),
                 c.turn_not_before,
                 case when c.is_media_awaited or excluded.is_media_awaited
-                    then coalesce(c.media_wait_until, excluded.media_wait_until) end)
+                    then least(c.media_wait_until, excluded.media_wait_until) end)
             end,
         -- The oldest deadline bounds the wait, also once its own file is there: three audios in a row wait no longer.
-        media_wait_until = coalesce(c.media_wait_until, excluded.media_wait_until),
+        media_wait_until = least(c.media_wait_until, excluded.media_wait_until),
         is_media_awaited = c.is_media_awaited or excluded.is_media_awaited,
         triage_due_at = case
             when excluded.arrival_count > 0 and c.reply_waiting and c.authority_state = 'AI_ACTIVE'
