@@ -44,7 +44,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 # Real processes, browsers and real time: a busy machine misses a bound now and then. What fails again is a fault.
-IN_REAL_TIME = ("process", "prove", "console", "cli", "bench", "docs", "fuzz")
+IN_REAL_TIME = ("process", "console", "cli", "bench", "docs", "fuzz")
+# A battle is never the same twice: what it finds once is a fault. Only what did not end in time is given more of it.
+BY_CHANCE = "prove"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,6 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
         if folder in IN_REAL_TIME:
             item.add_marker(pytest.mark.flaky(reruns=2))
+        elif folder == BY_CHANCE:
+            item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["not within .* s:"]))
     # The long ones first: no process is left alone with one when all others have nothing more to do.
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 

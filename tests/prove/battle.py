@@ -52,6 +52,28 @@ grant usage on schema skew to public;
 grant select on skew.shift to public;
 """
 
+# The rows are judged by the order in which things happened. A clock that jumps back dates a later send before an
+# earlier one, so the instants the judges compare are written by a clock that does not jump; nothing decides on them.
+_TRUE_TIMES = """
+create function skew.date_beginning() returns trigger language plpgsql as $$ begin
+    new.started_at := pg_catalog.clock_timestamp();
+    return new;
+end $$;
+create function skew.date_end() returns trigger language plpgsql as $$ begin
+    new.ended_at := pg_catalog.clock_timestamp();
+    return new;
+end $$;
+create function skew.date_entry() returns trigger language plpgsql as $$ begin
+    new.at := pg_catalog.clock_timestamp();
+    return new;
+end $$;
+create trigger true_time before insert on attempt for each row execute function skew.date_beginning();
+create trigger true_time before insert on turn for each row execute function skew.date_beginning();
+create trigger true_end before update on turn for each row
+    when (new.ended_at is not null and old.ended_at is null) execute function skew.date_end();
+create trigger true_time before insert on journal for each row execute function skew.date_entry();
+"""
+
 # Every send of which nobody knew for a while whether it had been taken, and what became of it.
 _AMBIGUOUS = """
 select o.id, o.state, o.reason, a.attempt, a.outcome
@@ -119,6 +141,7 @@ class Battle:
         connection = await asyncpg.connect(self._postgres.dsn)
         try:
             await connection.execute(_OWN_CLOCK)
+            await connection.execute(_TRUE_TIMES)
             database = await connection.fetchval("select current_database()")
             await connection.execute(
                 f'alter database "{database}" set search_path = skew, pg_catalog, public'
@@ -272,7 +295,7 @@ class Battle:
             self._count("backends killed")
 
     async def jump(self) -> None:
-        """The database's clock goes forth or back at once, by more than a lease."""
+        """The database's clock goes forth or back at once, by more than a lease, and the servers live on with it."""
         connection = await asyncpg.connect(self._postgres.dsn)
         try:
             shift = self._luck.choice((CLOCK_JUMP_SECONDS, -CLOCK_JUMP_SECONDS))
@@ -280,6 +303,7 @@ class Battle:
         finally:
             await connection.close()
         self._count("clock jump")
+        await pause(CLOCK_JUMP_SECONDS)
 
     async def restart_postgres(self) -> None:
         await asyncio.to_thread(self._postgres.break_off)
