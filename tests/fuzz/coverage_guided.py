@@ -64,14 +64,14 @@ def change_body(data: bytes, size_max: int, seed: int, *, otherwise: Mutator) ->
 def _change_place(body: object, luck: random.Random) -> object:
     places = list(_each_place(body))
     if not places:
-        return luck.choice(ODD)
+        return _copy(luck.choice(ODD))
     # Of two the deeper: near its root a body is quickly no webhook any more.
     holder, key = places[max(luck.randrange(len(places)), luck.randrange(len(places)))]
     donor, donor_key = luck.choice(places)
     value = donor[donor_key]
     match luck.randrange(4):
         case 0:
-            holder[key] = luck.choice(ODD)
+            holder[key] = _copy(luck.choice(ODD))
         case 1:
             del holder[key]
         case 2 if isinstance(holder, list):
@@ -101,7 +101,7 @@ def _each_place(node: Any) -> list[tuple[Any, Any]]:
 
 
 def _copy(value: object) -> object:
-    """A copy of its own: a value put below itself would have no end."""
+    """A copy of its own: what stands in two places is changed in one, and a value below itself would have no end."""
     return json.loads(json.dumps(value))
 
 
