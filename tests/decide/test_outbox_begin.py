@@ -99,13 +99,15 @@ def test_what_is_decided_or_needs_no_decision_leaves(talk: dict[str, Any], head:
         (45.0, 3.0, Hold(until=at(3.0), reason="pair_rate")),
         (45.0, 6.0, Begin(pair_spent=45.0)),
         (45.0, 600.0, Begin(pair_spent=1.0)),
+        (45.0, -3600.0, Hold(until=at(6.0), reason="pair_rate")),
+        (44.0, -3600.0, Begin(pair_spent=45.0)),
         (44.0 + 1e-9, 0.0, Hold(until=at(0.001), reason="pair_rate")),
     ],
 )
 def test_the_pair_credit_refills_one_message_each_interval(
     spent: float, ago: float, expected: Begin | Hold
 ) -> None:
-    """A burst of 45, then one every six seconds."""
+    """A burst of 45, then one every six seconds; a clock that is set back makes the wait no longer."""
     talk = conversation(pair_spent_count=spent, pair_spent_at=at(-ago))
 
     assert decide_begin(lane(talk, pair_burst=45, pair_seconds=6.0)) == expected

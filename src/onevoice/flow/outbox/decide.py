@@ -181,7 +181,8 @@ def _pace(lane: Lane) -> Begin | Hold:
     conversation = lane.conversation
     spent = conversation.pair_spent_count
     if conversation.pair_spent_at is not None:
-        elapsed = (conversation.now - conversation.pair_spent_at).total_seconds()
+        # A clock that was set back pays nothing back, but nothing more is owed either.
+        elapsed = max(0.0, (conversation.now - conversation.pair_spent_at).total_seconds())
         spent = max(0.0, spent - elapsed / lane.pair_seconds)
     if spent + 1 > lane.pair_burst:
         # Never so short that the instant is now again: that would be a loop without a pause.
