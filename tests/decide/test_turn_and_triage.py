@@ -81,10 +81,10 @@ def test_a_burst_that_kills_workers_is_given_up(lost: int, is_over: bool) -> Non
 
 @pytest.mark.parametrize(
     ("count", "started", "is_loop"),
-    [(12, -59.0, True), (11, -59.0, False), (12, -60.0, False), (99, None, False)],
+    [(12, -59.0, True), (11, -59.0, False), (12, -60.0, False), (99, None, False), (99, 1.0, False)],
 )
 def test_many_turns_in_a_minute_are_a_loop(count: int, started: float | None, is_loop: bool) -> None:
-    """Two bots that answer each other are stopped."""
+    """Two bots that answer each other are stopped. A minute that begins in the future is a clock set back."""
     talk = conversation(loop_turn_count=count, loop_started_at=None if started is None else at(started))
 
     assert is_looping(talk, turns_max=12) is is_loop

@@ -116,7 +116,7 @@ def is_looping(conversation: Conversation, *, turns_max: int) -> bool:
     started_at = conversation.loop_started_at
     if started_at is None or conversation.loop_turn_count < turns_max:
         return False
-    return conversation.now - started_at < timedelta(minutes=1)
+    return timedelta(0) <= conversation.now - started_at < timedelta(minutes=1)
 
 
 def is_split(messages: Sequence[OpenMessage], *, debounce_seconds: float) -> bool:

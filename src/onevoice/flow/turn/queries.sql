@@ -47,11 +47,14 @@ from unnest($1::text[], $2::uuid[], $3::uuid[]) as w (account_id, id, turn_id)
 where m.account_id = w.account_id and m.id = w.id and m.state = 'open';
 
 -- name: set_running
--- The turns of the current minute are counted beside it: a conversation with another bot knows no end.
+-- The turns of the current minute are counted beside it: a conversation with another bot knows no end. A minute that
+-- begins in the future is none: the clock was set back, and it would last until then.
 update conversation c
 set running_turn_id = w.turn_id, turn_due_at = null,
-    loop_turn_count = case when c.loop_started_at > clock.now - interval '1 minute' then c.loop_turn_count + 1 else 1 end,
-    loop_started_at = case when c.loop_started_at > clock.now - interval '1 minute' then c.loop_started_at else clock.now end
+    loop_turn_count = case when c.loop_started_at between clock.now - interval '1 minute' and clock.now
+        then c.loop_turn_count + 1 else 1 end,
+    loop_started_at = case when c.loop_started_at between clock.now - interval '1 minute' and clock.now
+        then c.loop_started_at else clock.now end
 from unnest($2::text[], $3::uuid[], $4::uuid[]) as w (account_id, id, turn_id)
 cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 where c.account_id = w.account_id and c.id = w.id;
