@@ -77,6 +77,24 @@ async def test_a_message_during_the_back_off_does_not_shorten_it(stage: Stage) -
     assert [m.text for m in stage.agent.contexts[1].messages] == ["oi", "alô?"]
 
 
+async def test_a_clock_that_is_set_back_does_not_lengthen_the_tries(stage: Stage) -> None:
+    """``retry_for_seconds`` counts from the earliest failure, by whatever the clock says since."""
+    for _ in range(20):
+        stage.agent.script(AgentError("overloaded"))
+    await stage.customer("oi")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    stage.clock.jump(3600.0)
+    await stage.answer(turn)
+    stage.clock.jump(-3600.0)
+    await stage.owner.execute("update conversation set turn_not_before = null")
+    await stage.customer("alô?")
+    await stage.clock.advance(5.0)
+    await _tries(stage, 320.0)
+
+    assert await stage.entries("authority") == [("HANDOFF_PENDING", "integration_failure")]
+
+
 async def test_an_error_that_cannot_be_retried_asks_at_once(stage: Stage) -> None:
     """A wrong key does not become right by waiting."""
     stage.agent.script(AgentError("unauthorized", retry=False))

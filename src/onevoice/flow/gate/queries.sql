@@ -25,10 +25,11 @@ cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 order by s.ord;
 
 -- name: note_agent_outcome
--- Success forgets earlier failures; a failure postpones the next turn of this conversation.
+-- Success forgets earlier failures; a failure postpones the next turn of this conversation. The earliest instant counts:
+-- a clock that is set back does not lengthen how long a provider's failures are borne.
 update conversation c
 set agent_failure_count = case when w.failed then c.agent_failure_count + 1 else 0 end,
-    agent_failing_since = case when w.failed then coalesce(c.agent_failing_since, clock.now) end,
+    agent_failing_since = case when w.failed then least(c.agent_failing_since, clock.now) end,
     lost_turn_count = 0,
     turn_not_before = clock.now + make_interval(secs => w.retry_in),
     last_activity_at = clock.now
