@@ -187,6 +187,23 @@ async def test_an_equal_call_of_a_later_wish_runs_again(stage: Stage, diary: Dia
     assert diary.booked == ["sexta", "sexta"]
 
 
+@pytest.mark.parametrize("settings", [{"turns": {"while_running": "discard"}}])
+async def test_a_later_turn_tells_although_the_clock_was_set_back(stage: Stage, diary: Diary) -> None:
+    """Which turn was the later one is no question of clocks: else an equal wish would be taken for the old one."""
+    employ(stage, booking(diary))
+    await stage.customer("sexta")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    await stage.customer("alô?")
+    assert (await stage.answer(turn)).state is TurnState.DISCARDED
+    stage.clock.jump(-3600.0)
+    await stage.customer("tudo bem?")
+    await stage.after(5.0)
+
+    assert stage.sent == ["Certo!"]
+    assert await told(stage) == [True]
+
+
 async def test_a_failed_write_may_be_tried_again(stage: Stage, diary: Diary) -> None:
     """The tool's own error reaches the agent, and the key is free."""
 

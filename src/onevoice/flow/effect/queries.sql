@@ -75,6 +75,7 @@ cross join lateral (
 
 -- name: note_told
 -- A reply tells of its own turn's effects and of earlier turns'; an operator's message of all that began before it.
+-- Versions and arrivals only grow: they tell which turn was earlier where a clock that was set back does not.
 -- What is still under way is told of when it is over, or given up for unknown.
 update effect e
 set told_at = clock.now
@@ -91,6 +92,7 @@ where e.account_id = o.account_id and e.conversation_id = o.conversation_id and 
         when o.author = 'ai' then exists (
             select from turn began
             where began.account_id = e.account_id and began.id = e.turn_id
-                and (began.started_at, began.id) <= (t.started_at, t.id))
+                and (began.authority_version, began.arrivals_seen, began.started_at, began.id)
+                    <= (t.authority_version, t.arrivals_seen, t.started_at, t.id))
         else false
     end;
