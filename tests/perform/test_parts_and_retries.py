@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from onevoice.ports.channel import Accepted, NotSent, OutcomeUnknown, Refused, StatusItem
@@ -40,6 +42,19 @@ async def test_parts_leave_in_order_at_their_interval(stage: Stage) -> None:
     rows = await stage.rows("outbound_message")
     assert [(row["part"], row["part_count"]) for row in rows] == [(1, 3), (2, 3), (3, 3)]
     assert len({row["key"] for row in rows}) == 3
+
+
+async def test_a_channel_whose_clock_is_ahead_does_not_hold_the_next_part(stage: Stage) -> None:
+    """A status may date a part an hour from now; the next one keeps its distance from when that was known."""
+    await _seal(stage, THREE)
+    (begun,) = await stage.begin()
+    late = (stage.clock.now() + timedelta(hours=1)).isoformat()
+    await stage.status("w1", "sent", correlation_id=begun.delivery.correlation_id, at=late)
+    await stage.run()
+    assert stage.sent == []
+    await stage.after(1.2)
+
+    assert stage.sent == ["dois"]
 
 
 async def test_a_long_text_is_split_as_its_channel_can_carry(stage: Stage) -> None:

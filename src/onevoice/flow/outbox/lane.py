@@ -79,6 +79,7 @@ async def pace_next_parts(
     """Keep the next part of each reply at its distance from the one that left."""
     await transaction.execute(
         SQL["pace_next_part"],
+        runtime.clock.now(),
         runtime.settings.outbox.part_interval_seconds,
         [key.account for key, _ in sent],
         [message for _, message in sent],
