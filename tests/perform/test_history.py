@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from onevoice.ports.channel import Accepted, OutcomeUnknown
@@ -43,6 +45,34 @@ async def test_within_one_instant_the_customer_spoke_first_and_parts_keep_their_
     await stage.run()
 
     assert [text for _, text, _ in _history(stage)] == ["oi", "um", "dois", "três"]
+
+
+async def test_a_clock_that_is_set_back_does_not_turn_the_customers_words_round(stage: Stage) -> None:
+    """Their order is the one in which they were taken."""
+    for text in ("A", "B", "C"):
+        await stage.customer(text)
+        stage.clock.jump(-1.9)
+    await stage.after(8.0)
+    await stage.customer("e agora?")
+    await stage.after(5.0)
+
+    assert [text for _, text, _ in _history(stage)] == ["A", "B", "C", "Certo!"]
+
+
+async def test_a_reply_that_the_channel_dates_before_its_question_still_follows_it(stage: Stage) -> None:
+    """The channel has a clock of its own; only the business's phone is dated by nothing else."""
+    await stage.customer("oi")
+    await stage.clock.advance(5.0)
+    (turn,) = await stage.claim()
+    await stage.answer(turn)
+    (begun,) = await stage.begin()
+    early = (stage.clock.now() - timedelta(seconds=8)).isoformat()
+    await stage.status("w1", "sent", correlation_id=begun.delivery.correlation_id, at=early)
+    await stage.customer("e agora?")
+    await stage.after(5.0)
+
+    assert (await stage.rows("outbound_message"))[0]["sent_at"].isoformat() == early
+    assert [text for _, text, _ in _history(stage)] == ["oi", "Certo!"]
 
 
 @pytest.mark.parametrize("settings", [{"outbox": {"hold_seconds": 2.0}}])

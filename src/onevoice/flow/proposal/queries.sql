@@ -45,15 +45,21 @@ from unnest($1::text[], $2::uuid[]) as asked (account_id, id)
 cross join lateral (
     select p.author, p.text, p.at, p.state, p.turn_taking, p.seq
     from (
-        (select 'customer' as author, coalesce(m.transcription, m.text) as text, m.received_at as at, null as state,
-            m.seq, 1 as turn_taking
-         from inbound_message m
-         where m.account_id = asked.account_id and m.conversation_id = asked.id
-            and m.state in ('answered', 'cancelled')
-         order by m.seq desc
-         limit $3::integer)
+        -- The identity column is the customer's order: no message is dated before an earlier one.
+        (select 'customer' as author, c.text, max(c.received_at) over (order by c.seq) as at, null as state, c.seq,
+            1 as turn_taking
+         from (
+            select coalesce(m.transcription, m.text) as text, m.received_at, m.seq
+            from inbound_message m
+            where m.account_id = asked.account_id and m.conversation_id = asked.id
+                and m.state in ('answered', 'cancelled')
+            order by m.seq desc
+            limit $3::integer) c)
         union all
-        (select o.author, o.text, coalesce(o.sent_at, o.sealed_at) as at, o.state, o.seq, 3 as turn_taking
+        -- A status dates a send by the channel's clock: whatever that says, it was after sealing.
+        (select o.author, o.text,
+            case when o.author = 'device' then o.sent_at else greatest(o.sent_at, o.sealed_at) end as at, o.state,
+            o.seq, 3 as turn_taking
          from outbound_message o
          where o.account_id = asked.account_id and o.conversation_id = asked.id
             and o.state in ('due', 'sending', 'sent', 'delivered', 'read', 'played', 'uncertain')
