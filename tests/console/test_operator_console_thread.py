@@ -241,6 +241,24 @@ async def test_the_trail_tells_what_was_decided_and_why(
     assert all(part in line for part, line in zip(expected, told, strict=True)), told
 
 
+async def test_what_the_customer_wrote_stays_in_its_order(
+    site: ConsoleSite, reader: Reader, ana: Operator
+) -> None:
+    """A clock that was set back dates the second message before the first; a note stands where its time says."""
+    conversation = await site.rows.conversation(authority_state="HUMAN_ACTIVE", authority_owner=ana.id)
+    for seconds, text in ((12, "first"), (10, "second"), (30, "third")):
+        await site.rows.inbound(conversation, received=seconds, text=text)
+    for seconds, text in ((40, "last"), (20, "between")):
+        note = {"id": new_id(), "conversation_id": conversation, "text": text, "created_at": at(seconds)}
+        await site.rows.insert("note", {"account_id": site.rows.account, **note})
+
+    told = text_of_items(await reader.thread(conversation))
+
+    expected = ("first", "second", "between", "third", "last")
+    assert len(told) == len(expected)
+    assert all(part in line for part, line in zip(expected, told, strict=True)), told
+
+
 def text_of_items(page: object) -> list[str]:
     """Every entry of the thread, in order."""
     import re

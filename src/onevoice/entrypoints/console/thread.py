@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from heapq import merge
 from uuid import UUID
 
 from onevoice.entrypoints.console.entries import Entry, Reader, describe_value
@@ -212,10 +213,9 @@ async def _entries(
         ai_may_speak=_ai_may_speak(conversation),
     )
     read = [entry for item in items if (entry := reader.read(item)) is not None]
-    read += [reader.note(note) for note in notes if cutoff is None or note.at >= cutoff]
-    # Stable: what the timeline put in order at one instant stays in order.
-    read.sort(key=lambda entry: entry.at)
-    return tuple(_with_days(read, times))
+    noted = [reader.note(note) for note in reversed(notes) if cutoff is None or note.at >= cutoff]
+    # What the timeline put in order stays in order, whatever its times say.
+    return tuple(_with_days(list(merge(read, noted, key=lambda entry: entry.at)), times))
 
 
 def _ai_may_speak(conversation: Conversation) -> bool:
