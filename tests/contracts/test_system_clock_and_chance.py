@@ -1,6 +1,9 @@
 """Time and chance in production keep what their ports say."""
 
 import asyncio
+import time
+
+import pytest
 
 from onevoice.adapters.chance import SystemChance
 from onevoice.adapters.clock import SystemClock
@@ -24,6 +27,20 @@ def test_jitter_spreads_over_its_range() -> None:
 
     assert all(0.5 <= factor < 1.0 for factor in factors)
     assert max(factors) - min(factors) > 0.4
+
+
+def test_a_suspended_machine_has_used_up_its_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database was not suspended: what waited for this process has been given up meanwhile (I1)."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        pytest.skip("this system has no clock that counts its suspension")
+    clock = SystemClock()
+    deadline = clock.monotonic() + 5.0
+    read = time.clock_gettime
+    monkeypatch.setattr(
+        time, "clock_gettime", lambda id_: read(id_) + (60.0 if id_ == time.CLOCK_BOOTTIME else 0.0)
+    )
+
+    assert clock.monotonic() >= deadline
 
 
 async def test_the_database_clock_rules_and_durations_only_grow() -> None:
