@@ -106,4 +106,5 @@ async def _decide(runtime: Runtime, transaction: Transaction, conversation: Conv
         now=now,
     )
     if outcome is EchoOutcome.DEVICE:
+        await transaction.execute(SQL["touch_conversation"], now, key.account, key.id)
         await request_transition(runtime, transaction, conversation, Command.DEVICE_REPLY)
