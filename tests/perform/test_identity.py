@@ -9,10 +9,12 @@ import httpx2
 import pytest
 
 from onevoice.adapters.channels.whatsapp import WhatsAppChannel
+from onevoice.flow.authority.command import give_command
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.inbound.intake import Intake
+from onevoice.ports.channel import ContactRef, EchoItem
 from onevoice.vocabulary import AccountId, ChannelName
-from tests.perform.stage import Stage
+from tests.perform.stage import AUTOMATION, Stage
 
 
 class Shop:
@@ -113,3 +115,37 @@ async def test_a_merge_takes_the_stricter_authority(stage: Stage, shop: Shop) ->
 
     assert (kept["authority_state"], kept["authority_owner"]) == ("HUMAN_ACTIVE", bia.operator)
     assert stage.agent.contexts == []
+
+
+@pytest.mark.parametrize("settings", [{"handoff": {"idle_return_seconds": 600.0}}])
+async def test_a_merge_keeps_what_is_held_by_hand(stage: Stage, shop: Shop) -> None:
+    """No idle time ends it, whichever of the two the operator had taken."""
+    await shop.write("oi", phone="5511999990000")
+    taken = await shop.write("quero marcar", user_id="BR.1")
+    bia = await stage.operator("bia")
+    await give_command(stage.runtime, taken.conversation, Command.TAKE, actor=bia, hold=True)
+    await shop.write("sou a mesma", phone="5511999990000", user_id="BR.1")
+    await stage.after(700.0)
+    kept = next(row for row in await stage.rows("conversation") if row["merged_into"] is None)
+
+    assert kept["id"] != taken.conversation.id
+    assert (kept["authority_state"], kept["authority_owner"]) == ("HUMAN_ACTIVE", bia.operator)
+
+
+async def test_a_merge_remembers_the_later_release(stage: Stage, shop: Shop) -> None:
+    """What the business wrote from its phone before a human gave the conversation back is history."""
+    await shop.write("oi", phone="5511999990000")
+    released = (await shop.write("quero marcar", user_id="BR.1")).conversation
+    written_at = stage.clock.now()
+    await stage.clock.advance(5.0)
+    for command in (Command.REQUEST_HANDOFF, Command.RELEASE):
+        await give_command(stage.runtime, released, command, actor=AUTOMATION)
+    await shop.write("sou a mesma", phone="5511999990000", user_id="BR.1")
+    aliases = tuple(row["alias"] for row in await stage.rows("contact_alias"))
+    contact = ContactRef(address="5511999990000", key=aliases[0], aliases=aliases, name="Ana")
+    echo = EchoItem(external_id="e1", contact=contact, type="text", text="oi", raw=b"{}", sent_at=written_at)
+    await stage.intake.take(shop.channel, [echo])
+    kept = next(row for row in await stage.rows("conversation") if row["merged_into"] is None)
+
+    assert kept["authority_state"] == "AI_ACTIVE"
+    assert [row["outcome"] for row in await stage.rows("device_echo")] == ["history"]

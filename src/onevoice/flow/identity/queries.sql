@@ -55,13 +55,17 @@ update follow_up set conversation_id = $3::uuid where account_id = $1::text and 
 update contact_alias set conversation_id = $3::uuid where account_id = $1::text and conversation_id = $2::uuid;
 
 -- name: keep_merged
--- Arrivals of both count; all of them are covered, since no reply of either is left unsent.
+-- Arrivals of both count; all of them are covered, since no reply of either is left unsent. What was held by hand stays
+-- so, and an echo is judged by the later release of the two and waited for in both.
 update conversation k
 set authority_state = $4::text, authority_version = $5::bigint, authority_owner = $6::uuid, authority_reason = $7::text,
     authority_note = $8::text, authority_since = (select coalesce($1::timestamptz, clock_timestamp())),
     arrival_count = k.arrival_count + m.arrival_count, arrivals_decided = k.arrival_count + m.arrival_count,
     window_expires_at = greatest(k.window_expires_at, m.window_expires_at),
     last_inbound_at = greatest(k.last_inbound_at, m.last_inbound_at),
+    held_by_hand = k.held_by_hand or m.held_by_hand,
+    released_at = greatest(k.released_at, m.released_at),
+    echo_wait_until = greatest(k.echo_wait_until, m.echo_wait_until),
     contact_name = coalesce(k.contact_name, m.contact_name),
     turn_due_at = null
 from conversation m
