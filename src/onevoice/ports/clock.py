@@ -10,7 +10,8 @@ class Clock(Protocol):
     """One authority per comparison.
 
     ``now`` is the parameter of SQL comparisons: ``None`` lets the database clock rule; a test's
-    clock returns its own instant. ``monotonic`` (seconds) measures deadlines inside this process.
+    clock returns its own instant. ``monotonic`` (seconds) measures deadlines inside this process; the time for which
+    the machine was suspended counts.
     """
 
     def now(self) -> datetime | None: ...
