@@ -96,6 +96,12 @@ BODIES = [
             "document": {"id": "910000000000001", "filename": "nota.pdf", "caption": "sua nota"},
         },
     ),
+    # A name is a name: nothing in it climbs, breaks a line or reads backwards.
+    (
+        with_file(filename="../x/nota\n\u202e1.pdf"),
+        a_file(MediaKind.DOCUMENT, "application/pdf"),
+        {"type": "document", "document": {"id": "910000000000001", "filename": "nota 1.pdf"}},
+    ),
     (
         with_file(),
         a_file(MediaKind.AUDIO, "audio/ogg"),

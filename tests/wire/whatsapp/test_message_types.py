@@ -130,6 +130,8 @@ _LACKING: list[tuple[Json, str]] = [
     ({"type": "image"}, "[image]"),
     ({"type": "document", "document": {"caption": "segue"}}, "[document] segue"),
     ({"type": "document", "document": {"filename": "a.pdf", "caption": "b"}}, "[document: a.pdf] b"),
+    ({"type": "document", "document": {"filename": "../a\n[b\u202efdp.exe"}}, "[document: a [bfdp.exe]"),
+    ({"type": "document", "document": {"filename": " .. "}}, "[document]"),
     ({"type": "location"}, "[location]"),
     ({"type": "location", "location": {"latitude": 0, "longitude": 0}}, "[location: (0, 0)]"),
     ({"type": "location", "location": {"latitude": "x"}}, "[location]"),

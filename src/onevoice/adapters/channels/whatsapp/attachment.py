@@ -45,8 +45,8 @@ def attachment_of(message: Object, message_type: str) -> MediaRef | None:
     )
 
 
-def clean_filename(filename: str | None) -> str | None:
-    """What a customer called a file, to be shown: no path, no control or direction characters, its extension kept.
+def clean_filename(filename: str | None, *, chars_max: int = FILENAME_CHARS_MAX) -> str | None:
+    """What somebody called a file, to be shown: no path, no control or direction characters, its extension kept.
 
     >>> clean_filename("../nota\\u202efdp.exe"), clean_filename(" .. ")
     ('notafdp.exe', None)
@@ -58,10 +58,10 @@ def clean_filename(filename: str | None) -> str | None:
         if character.isspace() or not unicodedata.category(character).startswith("C")
     )
     name = " ".join(visible.split()).lstrip(". ").rstrip(". ")
-    if len(name) > FILENAME_CHARS_MAX:
+    if len(name) > chars_max:
         extension = _EXTENSION.search(name)
         ending = extension[0] if extension else ""
-        name = name[: FILENAME_CHARS_MAX - len(ending)] + ending
+        name = name[: chars_max - len(ending)] + ending
     return name or None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from onevoice.adapters.channels.whatsapp.attachment import clean_filename
 from onevoice.adapters.channels.whatsapp.format import format_text
 from onevoice.adapters.channels.whatsapp.shape import Object, clean
 from onevoice.adapters.channels.whatsapp.split import split_text
@@ -65,7 +66,9 @@ def _media(message: OutgoingMessage, file: Media) -> Sequence[Part]:
     given = message.media
     kind = _choose_kind(file, given.kind if given else None)
     caption = format_text(clean(message.text)).strip()
-    filename = clean((given.filename if given else None) or file.filename or "")[:FILENAME_CHARS_MAX]
+    filename = clean_filename(
+        (given.filename if given else None) or file.filename, chars_max=FILENAME_CHARS_MAX
+    )
     payload: Object = {"type": kind.value, "media": str(file.id)}
     if kind is MediaKind.DOCUMENT and filename:
         payload["filename"] = filename

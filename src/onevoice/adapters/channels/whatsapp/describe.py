@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
+from onevoice.adapters.channels.whatsapp.attachment import clean_filename
 from onevoice.adapters.channels.whatsapp.shape import (
     NAME_CHARS_MAX,
     Object,
@@ -82,7 +83,8 @@ def _audio(message: Object) -> str:
 
 def _document(message: Object) -> str:
     document = as_object(message.get("document"))
-    filename = text_at(document, "filename", NAME_CHARS_MAX)
+    # As it is shown beside the file: a name that climbs, turns or breaks lines does so nowhere.
+    filename = clean_filename(text_at(document, "filename", NAME_CHARS_MAX))
     caption = text_at(document, "caption")
     label = f"[document: {filename}]" if filename else "[document]"
     return f"{label} {caption}" if caption else label
