@@ -107,6 +107,12 @@ def test_words_are_news_only_to_who_worked_without_them(
     [
         (OGG, MediaKind.AUDIO, None, "audio/ogg"),
         (b"ID3\x04" + bytes(6) + b"\xff\xfb\x90\x64" + bytes(80), MediaKind.AUDIO, None, "audio/mpeg"),
+        (b"\xff\xf3\xe4\xc4" + bytes(80), MediaKind.AUDIO, None, "audio/mpeg"),
+        (b"\xff\xf3\xe4\xc4" + bytes(80), MediaKind.DOCUMENT, None, "audio/mpeg"),
+        (b"\xff\xf3\xf4\xc4" + bytes(80), MediaKind.DOCUMENT, None, "application/octet-stream"),
+        (b"RIFF\x24\0\0\0WAVEfmt " + bytes(50), MediaKind.AUDIO, None, "audio/wav"),
+        (MP4, MediaKind.DOCUMENT, "Voz 001.m4a", "audio/mp4"),
+        (MP4, MediaKind.DOCUMENT, "a.mp4", "video/mp4"),
         (b"#!AMR\n<" + bytes(40), MediaKind.AUDIO, None, "audio/amr"),
         (b"\0\0\0\x20ftypM4A \0\0\0\x00M4A mp42isom" + bytes(50), MediaKind.AUDIO, None, "audio/mp4"),
         (MP4, MediaKind.AUDIO, None, "video/mp4"),

@@ -25,6 +25,8 @@ _TYPE_OF_EXTENSION: Final = {
     ".m4a": "audio/mp4",
     ".oga": "audio/ogg",
     ".opus": "audio/ogg",
+    # Of its four spellings, the one that browsers and providers know.
+    ".wav": "audio/wav",
 }
 
 
@@ -33,12 +35,15 @@ def sniff_type(head: bytes, kind: MediaKind, *, filename: str | None = None) -> 
 
     What nobody recognises is ``text/plain`` where it can be read, else ``application/octet-stream``.
     """
-    found = _recognise(head)
+    found = _recognise(head) or _recognise_frame(head)
     if not found:
         return "text/plain" if kind is MediaKind.DOCUMENT and _is_text(head) else UNKNOWN_TYPE
     if kind is MediaKind.DOCUMENT:
-        # Office files are archives of one kind: only their names tell them apart.
+        # Office files are archives of one kind, and a phone's recordings films without a picture: only their names
+        # tell them apart.
         suffix = PurePosixPath(filename or "").suffix.lower()
+        if suffix == ".m4a" and found[0][0] == "video/mp4":
+            return _TYPE_OF_EXTENSION[suffix]
         named = [mime for mime, extension in found if extension == suffix]
         return (named or [mime for mime, _ in found])[0]
     for major in _MAJORS[kind]:
@@ -62,6 +67,17 @@ def _recognise(head: bytes) -> list[tuple[str, str]]:
         if mime:
             found.append((mime, extension))
     return found
+
+
+def _recognise_frame(head: bytes) -> list[tuple[str, str]]:
+    """An MP3 that begins with its sound, as speech synthesis writes it: the library knows the high rates only.
+
+    Eleven bits are set; then version, layer III, and a bit rate and a sampling rate that exist.
+    """
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE6 != 0xE2:
+        return []
+    is_reserved = head[1] & 0x18 == 0x08 or head[2] >> 4 in {0x0, 0xF} or head[2] & 0x0C == 0x0C
+    return [] if is_reserved else [("audio/mpeg", ".mp3")]
 
 
 def _is_text(head: bytes) -> bool:
