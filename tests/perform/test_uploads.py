@@ -11,7 +11,15 @@ from onevoice.errors import MediaUnavailable
 from onevoice.flow.authority.decide import Command
 from onevoice.flow.operator.perform import release_outbound
 from onevoice.flow.outbox.upload import finish_upload, upload
-from onevoice.vocabulary import AccountId, OutboundState, OutgoingMedia, OutgoingMessage, Proposal
+from onevoice.ports.channel import ChannelError, Refused, StatusItem
+from onevoice.vocabulary import (
+    AccountId,
+    ErrorAction,
+    OutboundState,
+    OutgoingMedia,
+    OutgoingMessage,
+    Proposal,
+)
 from tests.perform.files import PNG, an_image, handed_in, owned
 from tests.perform.stage import Stage
 
@@ -103,6 +111,25 @@ async def test_a_refused_file_ends_its_message_alone(stage: Stage) -> None:
 
     assert await stage.states("outbound_message") == ["failed: media_refused", "sent"]
     assert (await stage.rows("outbound_message"))[0]["error_code"] == "channel_131053"
+
+
+@pytest.mark.parametrize("by_status", [False, True])
+async def test_a_refused_id_is_not_used_again(stage: Stage, by_status: bool) -> None:
+    """The channel may have lost the file, or the number is another one by now; the next message hands it in anew."""
+    error = ChannelError(action=ErrorAction.FIX, code="100", detail=None)
+    actor, file = await owned(stage), await handed_in(stage)
+    if not by_status:
+        stage.channel.script(Refused(error=error))
+    await stage.reply(actor, an_image(file))
+    await stage.run()
+    if by_status:
+        sent = (await stage.rows("outbound_message"))[0]["external_id"]
+        await stage.report(StatusItem(external_id=sent, status="failed", raw=b"{}", error=error))
+    await stage.reply(actor, an_image(file))
+    await stage.run()
+
+    assert await stage.states("outbound_message") == ["failed: channel_fix", "sent"]
+    assert [delivery.uploaded_as for delivery in stage.channel.deliveries] == ["upload-1", "upload-2"]
 
 
 async def test_later_parts_do_not_go_on_without_the_file(stage: Stage) -> None:

@@ -13,6 +13,7 @@ from onevoice.flow.outbox.lane import (
     Stop,
     confirm_takeovers,
     drop_later_parts,
+    forget_uploads,
     pace_next_parts,
     stop_automation,
     stops_when_parked,
@@ -147,6 +148,10 @@ async def save_changes(runtime: Runtime, transaction: Transaction, changes: Sequ
         for change in changes
         if change.after.state in (OutboundState.FAILED, OutboundState.PARKED)
     ]
+    await forget_uploads(
+        transaction,
+        [(c.key, c.message.id) for c in changes if c.after.state is OutboundState.FAILED],
+    )
     parked = await drop_later_parts(runtime, transaction, ended)
     await record_outbound(runtime, transaction, parked)
     await transaction.execute(

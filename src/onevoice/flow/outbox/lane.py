@@ -101,6 +101,19 @@ async def drop_later_parts(
     return list(rows)
 
 
+async def forget_uploads(
+    transaction: Transaction, failed: Sequence[tuple[ConversationKey, OutboundId]]
+) -> None:
+    """What the channel refused with a file may be its id there: the next message hands the file in anew.
+
+    The channel may have lost it, or the number is another one by now.
+    """
+    if failed:
+        await transaction.execute(
+            SQL["forget_uploads"], [key.account for key, _ in failed], [message for _, message in failed]
+        )
+
+
 async def confirm_takeovers(
     runtime: Runtime,
     transaction: Transaction,

@@ -33,6 +33,19 @@ left join channel h on h.account_id = o.account_id and h.name = o.channel
 left join media m on m.account_id = o.account_id and m.id = (o.payload ->> 'media')::uuid
 left join media_upload u on u.account_id = m.account_id and u.media_id = m.id and u.channel = o.channel;
 
+-- name: forget_uploads
+-- Too old to be used again. In one order, so that two batches never wait for each other's files.
+update media_upload
+set uploaded_at = to_timestamp(0)
+where (account_id, media_id, channel) in (
+    select u.account_id, u.media_id, u.channel
+    from unnest($1::text[], $2::uuid[]) as w (account_id, id)
+    join outbound_message o on o.account_id = w.account_id and o.id = w.id
+    join media_upload u on u.account_id = o.account_id and u.media_id = (o.payload ->> 'media')::uuid
+        and u.channel = o.channel
+    order by u.account_id, u.media_id, u.channel
+    for update of u);
+
 -- name: lease_uploads
 -- The head stays the head: what follows waits behind it, and a process that dies in the upload only delays it.
 update outbound_message o

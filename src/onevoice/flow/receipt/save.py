@@ -15,6 +15,7 @@ from onevoice.flow.outbox.begin import record_outbound
 from onevoice.flow.outbox.lane import (
     Stop,
     drop_later_parts,
+    forget_uploads,
     pace_next_parts,
     stop_automation,
     stops_when_parked,
@@ -273,6 +274,7 @@ async def _save(runtime: Runtime, transaction: Transaction, progress: Sequence[P
     )
     moved = [current for current in progress if current.reception is not None]
     ended = [(c.key, c.message) for c in moved if c.state in (OutboundState.FAILED, OutboundState.PARKED)]
+    await forget_uploads(transaction, [(c.key, c.message) for c in moved if c.state is OutboundState.FAILED])
     parked = await drop_later_parts(runtime, transaction, ended)
     await record_outbound(runtime, transaction, [*map(_as_row, moved), *parked])
 
