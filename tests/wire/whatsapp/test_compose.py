@@ -256,6 +256,13 @@ def test_what_overflows_harmlessly_is_carried_on(
         (OutgoingMessage(text="?", buttons=(Button(id="b" * 257, title="t"),)), None, "label_length"),
         (OutgoingMessage(text="?", buttons=(Button(id="b", title=" "),)), None, "label_length"),
         (OutgoingMessage(text="?", buttons=(Button(id="b", title="1"),) * 2), None, "ids_repeated"),
+        (
+            OutgoingMessage(text="?", buttons=(Button(id="1", title="Sim"), Button(id="2", title="Sim "))),
+            None,
+            "titles_repeated",
+        ),
+        (OutgoingMessage(reaction=Reaction(message="wamid.1", emoji="ok")), None, "not_an_emoji"),
+        (OutgoingMessage(reaction=Reaction(message="wamid.1", emoji="👍" * 17)), None, "not_an_emoji"),
         (OutgoingMessage(text="?", menu=menu(11)), None, "too_many_rows"),
         (OutgoingMessage(text="?", menu=menu(0)), None, "menu_empty"),
         (OutgoingMessage(text="?", menu=menu(1, title="t" * 25)), None, "label_length"),
@@ -283,6 +290,10 @@ def test_what_cannot_be_carried_is_refused_with_its_limit(
     [
         OutgoingMessage(text="a" * 1024, buttons=(*buttons(2), Button(id="x" * 256, title="t" * 20))),
         OutgoingMessage(text="a" * 4096, menu=menu(10, title="t" * 24)),
+        *(
+            OutgoingMessage(reaction=Reaction(message="wamid.1", emoji=emoji))
+            for emoji in ("", "❤️", "🇧🇷", "👨‍👩‍👧", "👍🏽", "1️⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿")
+        ),
     ],
 )
 def test_the_limits_themselves_are_taken(message: OutgoingMessage) -> None:

@@ -26,7 +26,8 @@ def check_content(message: OutgoingMessage) -> None:
     given = [name for name in ("media", "buttons", "menu", "template", "reaction") if getattr(message, name)]
     if len(given) > 1:
         raise MessageUnsendable(
-            "content_ambiguous", f"a message has one content, and this has {' and '.join(given)}"
+            "content_ambiguous",
+            f"a message has one content, and this has {' and '.join(given)}; send one after the other",
         )
     if given and given[0] in ("template", "reaction") and message.text.strip():
         raise MessageUnsendable(

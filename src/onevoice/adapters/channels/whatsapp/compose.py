@@ -21,7 +21,6 @@ from onevoice.vocabulary import Button, Media, MediaKind, Menu, MenuRow, Outgoin
 CAPTION_UNITS_MAX: Final = 1024
 BUTTONS_MAX: Final = 3
 ROWS_MAX: Final = 10
-# Flags and families are one emoji of many code points.
 EMOJI_UNITS_MAX: Final = 32
 FILENAME_CHARS_MAX: Final = 240
 
@@ -45,8 +44,8 @@ def compose(message: OutgoingMessage, file: Media | None) -> Sequence[Part]:
     if message.template is not None:
         return (Part(text=message.words, payload=_template(message.template)),)
     if message.reaction is not None:
-        if units(message.reaction.emoji) > EMOJI_UNITS_MAX:
-            raise MessageUnsendable("label_length", "a reaction is one emoji; send a text instead")
+        if not _may_be_emoji(message.reaction.emoji):
+            raise MessageUnsendable("not_an_emoji", "a reaction is one emoji; send a text instead")
         payload = {
             "type": "reaction",
             "message": message.reaction.message,
@@ -60,6 +59,13 @@ def compose(message: OutgoingMessage, file: Media | None) -> Sequence[Part]:
     if message.menu is not None:
         return (Part(text=_body(message.text, 4096), payload=_menu(message.menu)),)
     return [Part(text=text) for text in split_text(message.text)]
+
+
+def _may_be_emoji(text: str) -> bool:
+    """Empty takes a reaction back. Flags and families are many code points, but none is a letter or a space."""
+    return units(text) <= EMOJI_UNITS_MAX and not any(
+        character.isalpha() or character.isspace() for character in text
+    )
 
 
 def _media(message: OutgoingMessage, file: Media) -> Sequence[Part]:
@@ -121,7 +127,8 @@ def _buttons(buttons: Sequence[Button]) -> Object:
             "too_many_buttons",
             f"{len(buttons)} buttons, and WhatsApp shows at most {BUTTONS_MAX}; use a menu",
         )
-    _check_distinct("button", [button.id for button in buttons])
+    _check_distinct("button id", [button.id for button in buttons])
+    _check_distinct("button title", [button.title.strip() for button in buttons])
     return {
         "type": "buttons",
         "buttons": [
@@ -140,7 +147,7 @@ def _menu(menu: Menu) -> Object:
             "too_many_rows",
             f"the menu has {len(rows)} rows, and WhatsApp shows at most {ROWS_MAX}; leave some out",
         )
-    _check_distinct("row", [row.id for row in rows])
+    _check_distinct("row id", [row.id for row in rows])
     if len(menu.sections) > 1 and any(not section.title for section in menu.sections):
         raise MessageUnsendable("section_untitled", "a menu of several sections needs a title for each")
     return {
@@ -195,11 +202,10 @@ def _short(what: str, text: str, units_max: int) -> str:
     return kept
 
 
-def _check_distinct(what: str, ids: Sequence[str]) -> None:
-    if len(set(ids)) < len(ids):
-        raise MessageUnsendable(
-            "ids_repeated", f"two of the choices have the same {what} id; give each its own"
-        )
+def _check_distinct(what: str, labels: Sequence[str]) -> None:
+    if len(set(labels)) < len(labels):
+        code = "ids_repeated" if what.endswith("id") else "titles_repeated"
+        raise MessageUnsendable(code, f"two of the choices have the same {what}; give each its own")
 
 
 def units(text: str) -> int:
