@@ -221,10 +221,19 @@ def build_agent(settings: Settings, *, http: httpx2.AsyncClient, clock: Clock) -
 
 
 def build_media_store(settings: Settings) -> MediaStore:
-    """A bucket, else the folder beside the embedded database."""
+    """A bucket, else the folder beside the embedded database; ``ConfigurationError`` when that cannot be made."""
     media = settings.media
     if not media.url:
-        return open_folder(settings.database.data_dir.expanduser() / "media")
+        folder = settings.database.data_dir.expanduser() / "media"
+        try:
+            return open_folder(folder)
+        except OSError as error:
+            raise ConfigurationError(
+                [
+                    f"database.data_dir: files cannot be kept in {folder} ({error.strerror}); make it a folder of this "
+                    "user, or set media.url"
+                ]
+            ) from error
     return open_bucket(
         media.url,
         endpoint_url=media.endpoint_url or None,

@@ -158,6 +158,19 @@ def test_a_data_dir_that_is_a_file_ends_with_1(tmp_path: Path) -> None:
     assert "taken is a file; choose a folder" in line
 
 
+def test_a_folder_of_files_that_is_a_file_ends_with_2(tmp_path: Path) -> None:
+    """One sentence names it, and what else there is."""
+    (tmp_path / ".onevoice").mkdir()
+    (tmp_path / ".onevoice" / "media").write_text("")
+
+    finished = run_command(tmp_path, "serve", "--port", "0")
+
+    assert finished.status == 2
+    (line,) = finished.lines
+    assert line.startswith("database.data_dir: files cannot be kept in ")
+    assert line.endswith("/media (File exists); make it a folder of this user, or set media.url")
+
+
 def test_migrate_and_doctor_on_a_new_folder(tmp_path: Path) -> None:
     """The doctor makes nothing, migrate makes the schema once, and then the doctor finds no fault."""
     before = run_command(tmp_path, "doctor")

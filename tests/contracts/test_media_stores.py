@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from onevoice.adapters.media.store import open_bucket, open_folder
+from onevoice.log_format import KeyValueFormatter
 from onevoice.testing import MemoryMediaStore
 from tests.contracts.bucket import BUCKET, KEY_ID, LoopbackBucket
 from tests.contracts.media_store_contract import KEY, MediaStoreContract, StoreSubject, pieces, read
@@ -85,12 +86,17 @@ async def test_keys_lie_below_the_prefix() -> None:
         assert list(bucket.objects) == [f"onevoice/{KEY}"]
 
 
-async def test_wrong_keys_of_a_bucket_are_no_missing_file() -> None:
-    """A file that is there must not count as lost because a key was rotated."""
+async def test_wrong_keys_of_a_bucket_are_no_missing_file(caplog: pytest.LogCaptureFixture) -> None:
+    """A file that is there must not count as lost because a key was rotated; the log has the kind of error."""
     async with LoopbackBucket() as bucket:
         await BucketSubject(bucket).store.write(KEY, pieces(b"x"))
         with pytest.raises(Exception, match="store_unavailable"):
             await read(BucketSubject(bucket, key_id="AKIAOTHER").store)
+
+    [line] = [KeyValueFormatter().format(record) for record in caplog.records]
+    assert 'event="the store of files does not answer"' in line
+    assert "Error" in line
+    assert "AKIAOTHER" not in line
 
 
 def test_the_folder_is_its_owners_alone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -19,6 +20,8 @@ from onevoice.errors import MediaUnavailable
 if TYPE_CHECKING:
     from obstore import GetOptions
     from obstore.store import S3Config
+
+LOG = logging.getLogger("onevoice.media")
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -183,4 +186,6 @@ def _unavailable(error: Exception) -> MediaUnavailable:
     """A missing file stays missing; everything else may be over by the next try."""
     if isinstance(error, FileNotFoundError):
         return MediaUnavailable("missing", retry=False)
+    # The kind alone: the library's own words quote the answer of whoever stands there.
+    LOG.warning("the store of files does not answer", extra={"reason": type(error).__name__})
     return MediaUnavailable("store_unavailable")

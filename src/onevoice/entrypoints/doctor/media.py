@@ -14,7 +14,7 @@ from onevoice.app import build_media_store
 from onevoice.entrypoints.doctor.extension import check_reference
 from onevoice.entrypoints.doctor.finding import Finding, fault, ok, warning
 from onevoice.entrypoints.doctor.machine import is_loopback
-from onevoice.errors import MediaUnavailable
+from onevoice.errors import ConfigurationError, MediaUnavailable
 from onevoice.settings import Settings
 
 _ANSWER_SECONDS_MAX = 5.0
@@ -42,7 +42,7 @@ async def check_media(settings: Settings) -> Finding:
             await store.delete(_PROBE_KEY)
         finally:
             await store.close()
-    except (MediaUnavailable, OSError) as error:
+    except (ConfigurationError, MediaUnavailable) as error:
         cause = type(error.__cause__ or error).__name__
         return fault("media", f"no file can be kept in {place} ({cause})", act)
     if found != _PROBE:
