@@ -174,7 +174,7 @@ class Worker:
                 continue
             except Exception:
                 LOG.exception("a worker failed and goes on", extra={"work": look.__name__})
-                self._runtime.telemetry.worker_failures.inc()
+                self._runtime.telemetry.worker_failures.labels(work=look.__name__).inc()
                 await self._runtime.clock.sleep(FAILED_SECONDS)
                 continue
             self._note_database(is_away=False)
@@ -321,14 +321,14 @@ class Worker:
                 return
 
     def _spawn(self, tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, name=work.__name__)
         tasks.add(task)
         task.add_done_callback(tasks.discard)
         task.add_done_callback(self._report)
 
     def _report(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._runtime.telemetry.worker_failures.inc()
+            self._runtime.telemetry.worker_failures.labels(work=task.get_name()).inc()
             LOG.error("work ended with an error", exc_info=error, extra={"work": task.get_name()})
 
 
