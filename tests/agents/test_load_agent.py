@@ -196,11 +196,12 @@ async def test_a_function_is_stopped_at_the_turns_deadline() -> None:
     assert cancelled.is_set()
 
 
-async def test_a_time_out_inside_the_function_is_its_own_failure() -> None:
-    """A TimeoutError before the deadline is the function's error, not the turn's time-out."""
+@pytest.mark.parametrize("error", [TimeoutError(), SystemExit(2)])
+async def test_what_the_function_raises_is_its_own_failure(error: BaseException) -> None:
+    """A TimeoutError before the deadline is no time-out of the turn, and an exit no end of the server."""
 
     async def answer(context: TurnContext) -> str:
-        raise TimeoutError
+        raise error
 
     with pytest.raises(AgentError) as failure:
         await FunctionAgent("bot:answer", answer).propose(make_turn_context("oi"))

@@ -141,6 +141,18 @@ async def test_a_function_that_gives_no_words_has_failed(answer: object) -> None
         await FunctionTranscriber("ears:transcribe", transcribe).transcribe(an_audio())
 
 
+async def test_a_function_that_exits_ends_no_server() -> None:
+    """Wrappers of command lines do; the next audio is another's chance."""
+
+    async def transcribe(audio: Audio) -> str:
+        raise SystemExit(2)
+
+    with pytest.raises(TranscriptionFailed, match="transcriber_raised") as caught:
+        await FunctionTranscriber("ears:transcribe", transcribe).transcribe(an_audio())
+
+    assert caught.value.retry
+
+
 async def test_what_a_function_raises_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
     """The kind of error, and whose; never what was said."""
     subject = FunctionSubject()

@@ -44,7 +44,8 @@ class FunctionAgent:
                     answer: object = await self._answer(context)
         except AgentError:
             raise
-        except Exception as error:
+        # What was a command once exits, and must not end the server.
+        except (Exception, SystemExit) as error:
             if limit.expired():
                 seconds = context.deadline_seconds
                 raise AgentError(

@@ -35,7 +35,8 @@ class FunctionTranscriber:
             answer = await self._transcribe(audio)
         except TranscriptionFailed:
             raise
-        except Exception as error:
+        # What was a command once exits, and must not end the server.
+        except (Exception, SystemExit) as error:
             LOG.warning(
                 "the transcription's function raised",
                 extra={"use": self.name, "reason": type(error).__name__},
