@@ -50,7 +50,7 @@ def test_a_try_of_a_download(
 
 
 def test_waits_between_downloads_grow_and_are_bounded() -> None:
-    """The provider's own wait comes first."""
+    """A provider's wait is never cut short, and whoever mends a token or a disk has a night's time for it."""
     waits = [
         media.decide_after(AWAY, try_count=tries, transcription=None, jitter=1.0).retry_in_seconds
         for tries in range(1, media.TRIES_MAX)
@@ -59,8 +59,20 @@ def test_waits_between_downloads_grow_and_are_bounded() -> None:
         MediaUnavailable("slow", retry_after_seconds=7.0), try_count=1, transcription=None, jitter=1.0
     )
 
-    assert waits == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]
+    assert waits[:4] == [2.0, 4.0, 8.0, 16.0]
+    assert waits[10:] == [2048.0, *[3600.0] * (media.TRIES_MAX - 12)]
     assert asked.retry_in_seconds == 7.0
+
+
+def test_a_file_is_asked_for_half_a_day_long() -> None:
+    """Also where the channel says how soon to ask again: the platform keeps it for a week."""
+    refused = MediaUnavailable("token_refused", retry_after_seconds=300.0)
+    for fault in (AWAY, refused):
+        waits = [
+            media.decide_after(fault, try_count=tries, transcription=None, jitter=0.75).retry_in_seconds or 0
+            for tries in range(1, media.TRIES_MAX)
+        ]
+        assert sum(waits) > 12 * 3600
 
 
 @pytest.mark.parametrize(

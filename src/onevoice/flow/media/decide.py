@@ -12,9 +12,10 @@ LEASE_SECONDS = 15.0
 FETCH_SECONDS_MAX = 600.0
 """For one try as a whole: a host that gives a byte now and then keeps no place for ever."""
 RETRY_SECONDS_FIRST = 2.0
-RETRY_SECONDS_MAX = 600.0
-# About twenty failures an hour may block a number's downloads (wire format 1.12); the ids hold for a week.
-TRIES_MAX = 10
+RETRY_SECONDS_MAX = 3600.0
+# In all more than half a day: the ids hold for a week, and a token, a disk or a platform is mended in the morning.
+# Seldom in the end, because about twenty failures an hour may block a number's downloads (wire format 1.12).
+TRIES_MAX = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +66,8 @@ def decide_after(
     if not outcome.retry or try_count >= TRIES_MAX:
         ended = None if transcription is None else TranscriptionState.FAILED
         return After(state=MediaState.FAILED, frees_turn=True, reason=outcome.reason, transcription=ended)
-    wait = outcome.retry_after_seconds
-    if wait is None:
-        wait = min(RETRY_SECONDS_MAX, RETRY_SECONDS_FIRST * 2 ** (try_count - 1)) * jitter
+    own = min(RETRY_SECONDS_MAX, RETRY_SECONDS_FIRST * 2 ** (try_count - 1)) * jitter
+    wait = max(own, outcome.retry_after_seconds or 0.0)
     return After(
         state=MediaState.WAITING,
         frees_turn=transcription is None,
