@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.project import ROOT, python_files, shown, tracked_files
+from onevoice.log_format import SAFE_FIELDS
+from tests.architecture.project import PACKAGE, ROOT, parsed, python_files, shown, tracked_files
 
 _EMPTY_NAMES = {
     "utils",
@@ -87,3 +89,17 @@ def test_nothing_is_left_for_later(path: Path) -> None:
 def test_no_conflict_marker_is_left() -> None:
     """A merge was finished."""
     assert [shown(path) for path in _TEXTS if path.suffix != ".md" and _MARKERS.search(_text(path))] == []
+
+
+def test_what_a_log_line_names_may_be_shown() -> None:
+    """A field that is not marked safe shows as hidden: the line would say that something failed, and not what."""
+    hidden = [
+        f"{shown(path)}:{node.value.lineno} {key.value}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.keyword) and node.arg == "extra" and isinstance(node.value, ast.Dict)
+        for key in node.value.keys
+        if isinstance(key, ast.Constant) and key.value not in SAFE_FIELDS
+    ]
+
+    assert hidden == []

@@ -73,8 +73,8 @@ async def test_the_wait_for_a_file_has_an_end(stage: Stage) -> None:
     assert _shown(stage) == [[f"[image] a etiqueta {STILL_COMING}"]]
 
 
-async def test_what_cannot_be_had_is_a_marked_part(stage: Stage) -> None:
-    """The channel no longer has it: the turn goes on at once, with its reason in the row and the journal."""
+async def test_what_cannot_be_had_is_a_marked_part(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """The channel no longer has it: the turn goes on at once, with its reason in the row, the journal and the log."""
     await _image(stage)
     await stage.after(5.0)
 
@@ -83,6 +83,10 @@ async def test_what_cannot_be_had_is_a_marked_part(stage: Stage) -> None:
     assert (row["state"], row["reason"]) == ("failed", "gone")
     entries = [row for row in await stage.rows("journal") if row["kind"] == "media"]
     assert [(entry["state"], entry["reason"]) for entry in entries] == [("failed", "gone")]
+    (line,) = caplog.records
+    assert (line.getMessage(), vars(line)["media_id"], vars(line)["reason"]) == (
+        "a file cannot be had", str(row["id"]), "gone",
+    )  # fmt: skip
 
 
 async def test_a_failed_try_frees_the_turn_and_goes_on_by_itself(stage: Stage) -> None:

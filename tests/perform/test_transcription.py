@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from onevoice.errors import TranscriptionFailed
 from onevoice.flow.proposal.decide import NO_SPEECH, NOT_TRANSCRIBED
 from onevoice.flow.transcription.decide import LEASE_SECONDS, TRIES_MAX
@@ -64,8 +66,10 @@ async def test_a_transcriber_that_is_down_is_a_marked_part_after_the_deadline(st
     assert _given(stage) == [["oi", UNHEARD]]
 
 
-async def test_an_error_that_no_retry_helps_frees_the_turn(stage: Stage) -> None:
-    """There is nothing to wait for."""
+async def test_an_error_that_no_retry_helps_frees_the_turn(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """There is nothing to wait for, and the log says why."""
     stage.transcriber.script(TranscriptionFailed("bad_audio", retry=False))
     await stage.audio()
     await stage.after(5.0)
@@ -73,6 +77,10 @@ async def test_an_error_that_no_retry_helps_frees_the_turn(stage: Stage) -> None
     assert _given(stage) == [[UNHEARD]]
     (row,) = await stage.rows("media")
     assert (row["transcription_state"], row["transcription_reason"]) == ("failed", "bad_audio")
+    (line,) = caplog.records
+    assert (line.getMessage(), vars(line)["media_id"], vars(line)["reason"]) == (
+        "an audio gets no words", str(row["id"]), "bad_audio",
+    )  # fmt: skip
 
 
 async def test_three_audios_wait_no_longer_than_the_oldest_one_may(stage: Stage) -> None:

@@ -141,6 +141,8 @@ async def finish_download(
     runtime.telemetry.media.labels(
         kind=download.ref.kind.value, outcome="retried" if after.retry_in_seconds else after.state.value
     ).inc()
+    if after.state is MediaState.FAILED:
+        LOG.warning("a file cannot be had", extra={"media_id": str(download.id), "reason": after.reason})
     if after.retry_in_seconds is not None:
         runtime.wakeup.nudge(Work.MEDIA, in_seconds=after.retry_in_seconds)
     elif after.transcription is TranscriptionState.WAITING:

@@ -146,6 +146,8 @@ async def finish_transcription(runtime: Runtime, hearing: Hearing, heard: Heard)
     nudges.send(runtime)
     if after.retry_in_seconds is not None:
         runtime.wakeup.nudge(Work.MEDIA, in_seconds=after.retry_in_seconds)
+    if after.state is TranscriptionState.FAILED:
+        LOG.warning("an audio gets no words", extra={"media_id": str(hearing.id), "reason": after.reason})
     _measure(runtime, heard, after)
     return after.state
 
