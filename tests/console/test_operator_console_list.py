@@ -160,3 +160,15 @@ async def test_a_search_is_text(site: ConsoleSite, reader: Reader) -> None:
     page = await reader.desk(q='\x00"><b>')
     assert page.status_code == 200
     assert '"><b>' not in page.text
+
+
+async def test_a_webchat_visitor_is_no_row_of_digits(site: ConsoleSite, reader: Reader) -> None:
+    """Without a name they are told apart by the beginning of their id, which the search finds; a name wins."""
+    await site.rows.conversation(address="fa87aa2ac0bf752f0b19659d18499329", name=None, active=100)
+    await site.rows.conversation(address="0bf752f0b19659d18499329fa87aa2ac", name="Ana", active=90)
+    await site.rows.conversation(address="5511999990000", name=None, active=80)
+
+    page = await reader.desk(tab="all")
+
+    assert rows_of(page) == ["Visitor fa87aa", "Ana", "5511999990000"]
+    assert rows_of(await reader.desk(tab="all", q="fa87aa")) == ["Visitor fa87aa", "Ana"]

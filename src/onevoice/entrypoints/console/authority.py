@@ -77,7 +77,7 @@ async def ask_force(services: ConsoleServices, visit: Visit, request: Request) -
         visit,
         csrf=visit.session.csrf_token,
         title=texts["force_title"],
-        name=shown_name(thread.conversation),
+        name=shown_name(thread.conversation, visit.language),
         question=question,
         can_force="force" in standing.commands,
         action=query.address(f"{path}/force"),

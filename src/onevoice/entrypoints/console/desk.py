@@ -60,7 +60,7 @@ async def show_desk(
         listing = await read_listing(services, transaction, visit, query)
         if conversation_id is not None and part is not Part.LIST:
             thread = await read_thread(services, transaction, visit, conversation_id, _thread_query(request))
-    name = None if thread is None else shown_name(thread.conversation)
+    name = None if thread is None else shown_name(thread.conversation, visit.language)
     return html_response(
         _TEMPLATES[part],
         visit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from onevoice.entrypoints.console.words import REASONS, word_of
 from onevoice.entrypoints.http.api.conversations import find_conversations, read_conversations
 from onevoice.entrypoints.http.api.cursors import ConversationsCursor
 from onevoice.entrypoints.http.api.schemas import Conversation
+from onevoice.entrypoints.http.webchat.texts import Language
 from onevoice.store.database import Row, Transaction
 from onevoice.vocabulary import AuthorityState
 
@@ -28,6 +30,7 @@ __all__ = ["Badge", "Listing", "ListingQuery", "Place", "Tab", "hue_of", "read_l
 PAGE_ROWS = 40
 _HUES = 6
 _PREVIEW_CHARS = 160
+_VISITOR = re.compile(r"[0-9a-f]{32}")
 _LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 _EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 
@@ -236,7 +239,7 @@ def _tabs(visit: Visit, query: ListingQuery, counts: Row) -> tuple[TabLink, ...]
 def _row(
     visit: Visit, query: ListingQuery, times: Times, conversation: Conversation, preview: Row
 ) -> ListingRow:
-    name = shown_name(conversation)
+    name = shown_name(conversation, visit.language)
     waiting_since = conversation.oldest_unanswered_at
     if waiting_since is None and _waits(conversation):
         waiting_since = conversation.authority.since
@@ -255,8 +258,12 @@ def _row(
     )
 
 
-def shown_name(conversation: Conversation) -> str:
-    return (conversation.contact.name or "").strip() or conversation.contact.id
+def shown_name(conversation: Conversation, language: Language) -> str:
+    """Whom the operator talks to. A webchat's visitor has no name, and nobody reads 32 digits out."""
+    contact = conversation.contact
+    if _VISITOR.fullmatch(contact.id) and not (contact.name or "").strip():
+        return TEXTS[language]["visitor"].format(start=contact.id[:6])
+    return (contact.name or "").strip() or contact.id
 
 
 def hue_of(conversation_id: UUID) -> int:

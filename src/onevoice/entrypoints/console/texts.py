@@ -32,6 +32,7 @@ _PAIRS: dict[str, tuple[str, str]] = {
     "tab_ai": ("IA", "AI"),
     "tab_suspended": ("Suspensas", "Suspended"),
     "tab_all": ("Todas", "All"),
+    "visitor": ("Visitante {start}", "Visitor {start}"),
     "search": ("Buscar contato", "Search a contact"),
     "search_hint": ("Nome, telefone ou id", "Name, phone or id"),
     "search_clear": ("Limpar a busca", "Clear the search"),

@@ -9,6 +9,7 @@ from heapq import merge
 from uuid import UUID
 
 from onevoice.entrypoints.console.entries import Entry, Reader, describe_value
+from onevoice.entrypoints.console.listing import shown_name
 from onevoice.entrypoints.console.refusal import Refusal
 from onevoice.entrypoints.console.services import ConsoleServices
 from onevoice.entrypoints.console.standing import Standing, is_window_closed, read_standing
@@ -207,7 +208,7 @@ async def _entries(
     reader = Reader(
         times=times,
         names={row["id"]: row["name"] for row in names},
-        contact_name=(conversation.contact.name or "").strip() or conversation.contact.id,
+        contact_name=shown_name(conversation, visit.language),
         may_act=standing.may_act,
         owns=standing.owns,
         ai_may_speak=_ai_may_speak(conversation),
