@@ -171,7 +171,7 @@ class Battle:
         item = self._doors[0].message(text, contact=contact)
         while True:
             door = self._luck.choice(self._doors)
-            with contextlib.suppress(httpx2.HTTPError, RuntimeError):
+            with contextlib.suppress(httpx2.HTTPError, RuntimeError, TimeoutError):
                 async with asyncio.timeout(4.0):
                     if await door.deliver(item) == 200:
                         self.tally.promised[text] = contact
