@@ -242,6 +242,24 @@ async def test_what_cannot_be_sent_is_refused_with_its_fault(
     assert (await client.get(f"/api/v1/conversations/{held}/timeline")).json()["items"] == []
 
 
+@pytest.mark.parametrize(
+    ("media", "field"),
+    [
+        ("nonsense", "media.id"),
+        ({"id": "nonsense"}, "media.id"),
+        ({"id": str(UUID(int=5)), "kind": "film"}, "media.kind"),
+    ],
+)
+async def test_a_fault_of_a_file_names_its_field(
+    client: AsyncClient, held: str, media: object, field: str
+) -> None:
+    """One fault, of the form that was given."""
+    answer = await send(client, held, media=media)
+
+    assert answer.status_code == 422
+    assert [fault["field"] for fault in answer.json()["faults"]] == [field]
+
+
 @pytest.fixture
 def linked_api(services: ApiServices, runtime: Runtime) -> FastAPI:
     """The API of a server whose agent has a secret."""

@@ -9,6 +9,7 @@ from pydantic import (
     AfterValidator,
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -49,6 +50,14 @@ Line = Annotated[
 ]
 Text = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX), AfterValidator(_check_words)]
 ShortText = Annotated[str, StringConstraints(max_length=2_000), AfterValidator(_check_storable)]
+
+
+def _as_file(given: object) -> object:
+    """A bare id is a file with nothing more said of it; a fault in either names the field, not a type."""
+    return {"id": given} if isinstance(given, str) else given
+
+
+File = Annotated[MediaContent, BeforeValidator(_as_file, json_schema_input_type=UUID | MediaContent)]
 
 
 class Body(BaseModel):
@@ -94,7 +103,7 @@ class MessageBody(Body):
     """
 
     text: Text | None = None
-    media: UUID | MediaContent | None = Field(default=None, description="A file, by its id or with more.")
+    media: File | None = Field(default=None, description="A file, by its id or with more.")
     buttons: list[ButtonContent] | None = Field(default=None, min_length=1, max_length=CHOICES_MAX)
     menu: MenuContent | None = None
     template: TemplateContent | None = None
@@ -121,10 +130,9 @@ class MessageBody(Body):
         """The message that was written; ``None`` leaves it to the suggestion."""
         if self.text is None and not self._contents:
             return None
-        media = MediaContent(id=self.media) if isinstance(self.media, UUID) else self.media
         return OutgoingMessage(
             text=self.text or "",
-            media=media.as_media() if media else None,
+            media=self.media.as_media() if self.media else None,
             buttons=as_buttons(self.buttons or []),
             menu=self.menu.as_menu() if self.menu else None,
             template=self.template.as_template() if self.template else None,
