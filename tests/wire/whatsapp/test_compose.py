@@ -292,7 +292,7 @@ def test_what_cannot_be_carried_is_refused_with_its_limit(
         OutgoingMessage(text="a" * 4096, menu=menu(10, title="t" * 24)),
         *(
             OutgoingMessage(reaction=Reaction(message="wamid.1", emoji=emoji))
-            for emoji in ("", "❤️", "🇧🇷", "👨‍👩‍👧", "👍🏽", "1️⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿")
+            for emoji in ("", "❤️", "🇧🇷", "👨‍👩‍👧", "👍🏽", "1️⃣", "ℹ️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿")
         ),
     ],
 )

@@ -62,9 +62,12 @@ def compose(message: OutgoingMessage, file: Media | None) -> Sequence[Part]:
 
 
 def _may_be_emoji(text: str) -> bool:
-    """Empty takes a reaction back. Flags and families are many code points, but none is a letter or a space."""
+    """Empty takes a reaction back. Flags and families are many code points, but none is a letter or a space.
+
+    But for one: Unicode counts ℹ among the letters.
+    """
     return units(text) <= EMOJI_UNITS_MAX and not any(
-        character.isalpha() or character.isspace() for character in text
+        character.isspace() or (character.isalpha() and character != "ℹ") for character in text
     )
 
 
