@@ -261,9 +261,11 @@ def _row(
 def shown_name(conversation: Conversation, language: Language) -> str:
     """Whom the operator talks to. A webchat's visitor has no name, and nobody reads 32 digits out."""
     contact = conversation.contact
-    if _VISITOR.fullmatch(contact.id) and not (contact.name or "").strip():
+    if name := (contact.name or "").strip():
+        return name
+    if _VISITOR.fullmatch(contact.id):
         return TEXTS[language]["visitor"].format(start=contact.id[:6])
-    return (contact.name or "").strip() or contact.id
+    return contact.id
 
 
 def hue_of(conversation_id: UUID) -> int:
