@@ -147,6 +147,11 @@ class Stage:
         """Fetch a file and record what came of it."""
         await finish_download(self.runtime, download, await fetch(self.runtime, download))
 
+    async def fetch_files(self) -> None:
+        """Download whatever is due."""
+        for download in await self.downloads():
+            await self.download(download)
+
     async def hearings(self) -> list[Hearing]:
         return await claim_transcriptions(self.runtime, limit=100)
 

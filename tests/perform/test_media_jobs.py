@@ -22,15 +22,20 @@ def _jobs(stage: Stage) -> MediaJobs:
     return MediaJobs(stage.runtime, spawn=spawn, until_available=once)
 
 
-async def test_what_a_stopping_process_held_is_due_for_others(stage: Stage) -> None:
-    """A look at its leases that comes after the stop takes nothing back."""
-    stage.transcriber.script("never heard", held=True)
+async def _begun(stage: Stage) -> MediaJobs:
+    """Jobs that hold the transcription of an audio."""
     await stage.audio()
-    for download in await stage.downloads():
-        await stage.download(download)
+    await stage.fetch_files()
     jobs = _jobs(stage)
     await jobs.look()
     await stage.transcriber.called()
+    return jobs
+
+
+async def test_what_a_stopping_process_held_is_due_for_others(stage: Stage) -> None:
+    """A look at its leases that comes after the stop takes nothing back."""
+    stage.transcriber.script("never heard", held=True)
+    jobs = await _begun(stage)
     assert await stage.hearings() == []
 
     await jobs.stop()
@@ -44,12 +49,7 @@ async def test_what_a_stopping_process_held_is_due_for_others(stage: Stage) -> N
 async def test_what_runs_is_kept(stage: Stage) -> None:
     """Renewed, it is nobody else's after the first lease would have run out."""
     held = stage.transcriber.script("pra sexta", held=True)
-    await stage.audio()
-    for download in await stage.downloads():
-        await stage.download(download)
-    jobs = _jobs(stage)
-    await jobs.look()
-    await stage.transcriber.called()
+    jobs = await _begun(stage)
     for _ in range(3):
         await stage.clock.advance(6.0)
         await jobs.renew()

@@ -49,8 +49,7 @@ class TestAnAgentThatTakesImages:
     async def test_an_image_that_cannot_be_read_is_described(self, stage: Stage) -> None:
         """The store is away for a moment: the customer is answered all the same."""
         await _image(stage)
-        for download in await stage.downloads():
-            await stage.download(download)
+        await stage.fetch_files()
         stage.files.is_away = True
         await stage.after(5.0)
 
@@ -139,8 +138,7 @@ class TestSuggestions:
     async def test_it_does_not_wait_for_ever_and_is_made_again_of_late_words(self, stage: Stage) -> None:
         """After the deadline the audio is a marked part; what it says is worth another suggestion."""
         await stage.audio()
-        for download in await stage.downloads():
-            await stage.download(download)
+        await stage.fetch_files()
         (hearing,) = await stage.hearings()
         await stage.clock.advance(30.0)
         assert await _suggested(stage) == [f"[voice message] {NOT_TRANSCRIBED}"]

@@ -22,16 +22,11 @@ def _given(stage: Stage) -> list[list[str | None]]:
     ]
 
 
-async def _stored(stage: Stage) -> None:
-    for download in await stage.downloads():
-        await stage.download(download)
-
-
 async def test_text_then_audio_is_one_call_with_both(stage: Stage) -> None:
     """The words take four seconds beyond the window; nothing is asked before."""
     await stage.customer("queria marcar")
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     (hearing,) = await stage.hearings()
     await stage.clock.advance(9.0)
     assert await stage.claim() == []
@@ -86,14 +81,14 @@ async def test_an_error_that_no_retry_helps_frees_the_turn(
 async def test_three_audios_wait_no_longer_than_the_oldest_one_may(stage: Stage) -> None:
     """Also when the oldest has its words: a customer who speaks on is not held for ever."""
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     (first,) = await stage.hearings()
     await stage.clock.advance(10.0)
     await stage.transcribe(first)
     await stage.audio()
     await stage.clock.advance(10.0)
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     assert len(await stage.hearings()) == 2
     await stage.clock.advance(9.9)
     assert await stage.claim() == []
@@ -126,7 +121,7 @@ async def test_without_a_file_there_is_nothing_to_wait_for(stage: Stage) -> None
 async def test_late_words_during_the_turn_are_not_ignored(stage: Stage) -> None:
     """The turn that read the audio without them does not close it: its words are answered by the next one."""
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     (hearing,) = await stage.hearings()
     await stage.clock.advance(30.0)
     (turn,) = await stage.claim()
@@ -144,7 +139,7 @@ async def test_late_words_during_the_turn_are_not_ignored(stage: Stage) -> None:
 async def test_late_words_drop_a_reply_that_has_not_begun(stage: Stage) -> None:
     """It was made without them, as a reply to words that were edited since."""
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     (hearing,) = await stage.hearings()
     await stage.clock.advance(30.0)
     (turn,) = await stage.claim()
@@ -160,7 +155,7 @@ async def test_late_words_drop_a_reply_that_has_not_begun(stage: Stage) -> None:
 async def test_words_after_the_answer_are_history(stage: Stage) -> None:
     """The answer has left: the words are kept for the operator and the agent's next turn, and start none."""
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     (hearing,) = await stage.hearings()
     await stage.clock.advance(30.0)
     for turn in await stage.claim():
@@ -179,7 +174,7 @@ async def test_words_after_the_answer_are_history(stage: Stage) -> None:
 async def test_a_process_that_dies_in_the_call_loses_nothing(stage: Stage) -> None:
     """The lease runs out and another process has the audio transcribed."""
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     await stage.hearings()
     await stage.after(LEASE_SECONDS)
 
@@ -189,7 +184,7 @@ async def test_a_process_that_dies_in_the_call_loses_nothing(stage: Stage) -> No
 async def test_words_that_come_twice_change_nothing(stage: Stage) -> None:
     """A slow process and the one that took over both finish; the first counts."""
     await stage.audio()
-    await _stored(stage)
+    await stage.fetch_files()
     (slow,) = await stage.hearings()
     await stage.after(LEASE_SECONDS)
     stage.transcriber.script("other words")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from onevoice.flow.authority.decide import Command, EchoFacts, EchoOutcome, decide_echo
 from onevoice.flow.authority.perform import request_transition
-from onevoice.flow.conversation import Conversation, ConversationKey, Entry, Row, lock, record, refresh
+from onevoice.flow.conversation import Conversation, ConversationKey, Entry, Row, lock, record, refresh, touch
 from onevoice.flow.inbound.place import place_contact
 from onevoice.flow.runtime import Runtime
 from onevoice.ports.channel import Channel, EchoItem
@@ -106,5 +106,5 @@ async def _decide(runtime: Runtime, transaction: Transaction, conversation: Conv
         now=now,
     )
     if outcome is EchoOutcome.DEVICE:
-        await transaction.execute(SQL["touch_conversation"], now, key.account, key.id)
+        await touch(transaction, key, now=now)
         await request_transition(runtime, transaction, conversation, Command.DEVICE_REPLY)

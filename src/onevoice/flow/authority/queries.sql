@@ -162,12 +162,6 @@ cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) clock
 where c.account_id = $2::text and c.id = $4::uuid
 on conflict (account_id, conversation_id, key) do nothing;
 
--- name: touch_conversation
--- A human writes here: the list shows it as newest, and an idle return counts from here.
-update conversation
-set last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
-where account_id = $2::text and id = $3::uuid;
-
 -- name: answer_until
 -- A device reply answers everything up to its own time.
 update inbound_message

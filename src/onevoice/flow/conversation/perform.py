@@ -98,6 +98,11 @@ async def record(transaction: Transaction, entries: Sequence[Entry], *, now: dat
     )
 
 
+async def touch(transaction: Transaction, key: ConversationKey, *, now: datetime | None) -> None:
+    """A human has written here."""
+    await transaction.execute(SQL["touch_conversation"], now, key.account, key.id)
+
+
 async def set_authority(
     transaction: Transaction,
     key: ConversationKey,

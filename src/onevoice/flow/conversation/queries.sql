@@ -109,6 +109,12 @@ select e.account_id, (select coalesce($1::timestamptz, clock_timestamp())), e.ki
 from unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::jsonb[])
     as e (account_id, kind, conversation_id, subject_id, state, reason, data);
 
+-- name: touch_conversation
+-- A human writes here: the list shows it as newest, and an idle return counts from here.
+update conversation
+set last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
+where account_id = $2::text and id = $3::uuid;
+
 -- name: set_authority
 -- The version moves by exactly one under the lock; the caller decided on the row this replaces.
 update conversation c

@@ -11,7 +11,7 @@ from onevoice.errors import CommandRefused, ConversationUnknown, OutboundUnknown
 from onevoice.flow.attachment.decide import Prepared
 from onevoice.flow.attachment.perform import prepare_message
 from onevoice.flow.authority.command import SENTENCES, Actor
-from onevoice.flow.conversation import Conversation, ConversationKey, Entry, Row, lock, record, refresh
+from onevoice.flow.conversation import Conversation, ConversationKey, Entry, Row, lock, record, refresh, touch
 from onevoice.flow.operator.decide import (
     judge_suggestion,
     may_discard,
@@ -87,7 +87,7 @@ async def seal_operator_message(
             await _end_suggestion(
                 runtime, transaction, key, suggested, words, ids[0], was_chosen=suggestion is not None
             )
-        await transaction.execute(SQL["touch_conversation"], now, key.account, key.id)
+        await touch(transaction, key, now=now)
         nudges = await refresh(runtime, transaction, [key])
     nudges.send(runtime)
     return SealedMessage(outbound_ids=tuple(ids), is_new=True)

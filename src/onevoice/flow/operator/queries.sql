@@ -33,12 +33,6 @@ update inbound_message
 set state = 'answered', state_reason = 'operator', answered_by = $3::uuid
 where account_id = $1::text and conversation_id = $2::uuid and state = 'open' and seq <= $4::bigint;
 
--- name: touch_conversation
--- The list shows the newest activity first; an idle return counts from here.
-update conversation
-set last_activity_at = (select coalesce($1::timestamptz, clock_timestamp()))
-where account_id = $2::text and id = $3::uuid;
-
 -- name: find_suggestion
 -- Current means: nothing moved on since it was made. One that is named is found in any state: a repeated call
 -- must find the words it sent.

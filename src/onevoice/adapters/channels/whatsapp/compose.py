@@ -130,8 +130,8 @@ def _buttons(buttons: Sequence[Button]) -> Object:
             "too_many_buttons",
             f"{len(buttons)} buttons, and WhatsApp shows at most {BUTTONS_MAX}; use a menu",
         )
-    _check_distinct("button id", [button.id for button in buttons])
-    _check_distinct("button title", [button.title.strip() for button in buttons])
+    _check_distinct("ids_repeated", "button id", [button.id for button in buttons])
+    _check_distinct("titles_repeated", "button title", [button.title.strip() for button in buttons])
     return {
         "type": "buttons",
         "buttons": [
@@ -150,7 +150,7 @@ def _menu(menu: Menu) -> Object:
             "too_many_rows",
             f"the menu has {len(rows)} rows, and WhatsApp shows at most {ROWS_MAX}; leave some out",
         )
-    _check_distinct("row id", [row.id for row in rows])
+    _check_distinct("ids_repeated", "row id", [row.id for row in rows])
     if len(menu.sections) > 1 and any(not section.title for section in menu.sections):
         raise MessageUnsendable("section_untitled", "a menu of several sections needs a title for each")
     return {
@@ -205,9 +205,8 @@ def _short(what: str, text: str, units_max: int) -> str:
     return kept
 
 
-def _check_distinct(what: str, labels: Sequence[str]) -> None:
+def _check_distinct(code: str, what: str, labels: Sequence[str]) -> None:
     if len(set(labels)) < len(labels):
-        code = "ids_repeated" if what.endswith("id") else "titles_repeated"
         raise MessageUnsendable(code, f"two of the choices have the same {what}; give each its own")
 
 
